@@ -109,9 +109,9 @@ def test_products_are_spread_over_all_columns(tmp_path):
         ("0:1:1.5 | a\n", r"line 1: the probability .* got 1.5"),
         ("| a\nshared | b\n", "line 2: shared is not the first line of its decision"),
         ("shared | b\n\n| a\n", "line 1: shared features without an action"),
-        ("0:1:0.5 | a\n0:1:0.5 | b\n", "line 2: a second action with a label"),
+        ("0:1:0.5 | a\n0:1:0.5 | b\n", "line 2: another label before a blank line"),
         ("0:1:0.5| a\n", "line 1: '0:1:0.5' touches the |, which makes it a tag"),
-        ("| a\nb\n", "line 2: no | before the features"),
+        ("| a\nb\n", "line 2: no | in a line"),
         ("| a\n\n| b\n| c:x:y d:nan\n", "line 4"),
     ],
 )

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from confidently.bandits import Action, DecisionModel, EpsilonGreedy, evaluate_policy, play, read_decisions
-from confidently.data import DataError
+from confidently.bandits import Action, DecisionModel, EpsilonGreedy, evaluate_policy, in_slot, play, read_decisions
+from confidently.data import DataError, DataWarning
 
 FULL = {
     "id": "visit 1", "context": {"age": 30}, "chosen": "b", "probability": 0.25, "reward": 1,
@@ -30,14 +30,61 @@ def test_lines_of_json_are_read(tmp_path):
     assert first.actions == [Action("a"), Action("b", {"size": 2}, 0.5), Action("c", excluded=True)]
     assert second.reward is None
     (tmp_path / "log.gz").write_bytes(gzip.compress((tmp_path / "log").read_bytes()))
-    assert list(read_decisions(tmp_path / "log.gz")) == [first, second]
+    again = [one._replace(place=one.place.replace("log.gz", "log")) for one in read_decisions(tmp_path / "log.gz")]
+    assert again == [first, second] and first.place == f"{tmp_path / 'log'}, line 1"
 
 
-def test_lines_of_personalizer_are_read(tmp_path):
-    (one,) = read_decisions(written(tmp_path / "log", PERSONALIZER))
-    assert one.context == {"FromUrl": [{"hour": 3}]}
-    assert [action.features for action in one.actions] == PERSONALIZER["c"]["_multi"]
-    assert (one.chosen, one.probability, one.reward) == (1, 0.8, 1.0)
+def exported(**changes):
+    """A line that Personalizer exported, of the request that its client has sent."""
+    features = [[{"price": 2}, {"kind": {"hot": True}}], [{"price": 3, "_secret": 1}]]
+    actions = [
+        {"_tag": f"drink {k}", "i": {"constant": 1, "id": f"drink {k}"}, "j": one} for k, one in enumerate(features)
+    ]
+    context = {"FromUrl": [{"hour": 3}, {"user": {"age": 30}}, {"user": {"tier": "gold"}}], "_multi": actions}
+    return PERSONALIZER | {"c": context} | changes
+
+
+def test_lines_of_personalizer_are_read_as_the_requests_were(tmp_path):
+    first, second = read_decisions(written(tmp_path / "log", PERSONALIZER, exported()))
+    assert first.context == {"hour": 3} and [one.id for one in first.actions] == ["1", "2"]
+    assert second.context == {"hour": 3, "user": {"age": 30, "tier": "gold"}}
+    assert second.actions == [
+        Action("drink 0", {"price": 2, "kind": {"hot": True}}), Action("drink 1", {"price": 3})
+    ]  # fmt: skip
+    for one in (first, second):
+        assert (one.chosen, one.probability, one.reward, one.weight) == (1, 0.8, 1.0, 1.0)
+
+
+def test_events_that_were_not_activated_or_dropped_and_lines_without_a_decision(tmp_path):
+    alone = {"RewardValue": 1.0, "EnqueuedTimeUtc": "2026-02-04T16:31:29Z", "EventId": "y", "Observations": []}
+    lines = (
+        exported(_skipLearn=True),
+        exported(pdrop=0.9),
+        {"checkpoint_info": {"reward_function": 0}},
+        alone,
+        exported(),
+    )
+    with pytest.warns(DataWarning, match="log: 1 reward of decisions in other files; left out"):
+        found = list(read_decisions(written(tmp_path / "log", *lines)))
+    assert [one.weight for one in found] == pytest.approx([10.0, 1.0])
+    without = {name: value for name, value in exported().items() if not name.startswith("_label")}
+    (one,) = read_decisions(written(tmp_path / "log", without))
+    assert (one.chosen, one.probability, one.reward) == (1, 0.8, None)
+    with pytest.raises(DataError, match=r"line 1: not a decision: .*(pdrop|zero)"):
+        list(read_decisions(written(tmp_path / "log", exported(pdrop=1))))
+
+
+def test_a_line_of_several_slots_is_a_decision_for_each(tmp_path):
+    slots = [{"_id": "large", "j": [{"size": 3}]}, {"_id": "small"}]
+    outcomes = [
+        {"_label_cost": -1.0, "_id": "large", "_a": [1, 0], "_p": [0.7, 0.3]},
+        {"_id": "small", "_a": [0], "_p": [1]},
+    ]
+    context = exported()["c"] | {"_slots": slots}
+    large, small = read_decisions(written(tmp_path / "log", {"c": context, "_outcomes": outcomes}))
+    assert large.context == in_slot({"hour": 3, "user": {"age": 30, "tier": "gold"}}, {"size": 3})
+    assert [(one.chosen, one.probability, one.reward) for one in (large, small)] == [(1, 0.7, 1.0), (0, 1.0, None)]
+    assert [[action.excluded for action in one.actions] for one in (large, small)] == [[False, False], [False, True]]
 
 
 def test_text_of_vowpal_wabbit_is_read(tmp_path):

@@ -101,6 +101,22 @@ def test_replay_is_unbiased_for_uniform_logging():
     assert found.low < TRUTH < found.high
 
 
+def test_rounds_that_stand_for_several_count_as_often():
+    random = np.random.default_rng(4)
+    x, a, r = sample(300, random)
+    counts = random.integers(1, 5, size=300)
+    given, repeated = arguments(x, a, r), arguments(*(np.repeat(array, counts) for array in (x, a, r)))
+    for one in ESTIMATORS:
+        value = one.estimate_policy_value(**given, sample_weight=counts)
+        assert value == pytest.approx(one.estimate_policy_value(**repeated))
+        narrow = one.estimate_interval(**repeated)
+        wide = one.estimate_interval(**given, sample_weight=counts)
+        assert wide.high - wide.low > narrow.high - narrow.low  # of fewer independent rounds
+        assert one.estimate_interval(**given, sample_weight=[2.0] * 300) == one.estimate_interval(**given)
+    with pytest.raises(ValueError, match="sample_weight must be 300 finite numbers > 0"):
+        IPS.estimate_policy_value(**given, sample_weight=np.zeros(300))
+
+
 def test_laws():
     random = np.random.default_rng(3)
     x, a, r = sample(200, random)

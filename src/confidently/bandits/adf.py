@@ -197,7 +197,8 @@ def _lines_of(name: str, lines: list[tuple[int, bytes]]) -> _Lines:
         head, bar, _ = line.partition(b"|")
         if not bar:
             raise DataError(
-                f"{name}, line {number}: no | before the features; write one in each line, even without any"
+                f"{name}, line {number}: no | in a line of Vowpal Wabbit's text; write one in each, even without any "
+                "features, or a log as JSON lines: objects with context, actions, chosen, probability and reward"
             )
         touches = bool(head) and not head[-1:].isspace()  # the last word is then a tag
         words = head.decode("utf-8", errors="replace").split()
@@ -212,7 +213,10 @@ def _lines_of(name: str, lines: list[tuple[int, bytes]]) -> _Lines:
         elif words:
             where = f"{name}, line {number}"
             if label is not None:
-                raise DataError(f"{where}: a second action with a label; only the chosen action has one")
+                raise DataError(
+                    f"{where}: another label before a blank line, which ends a decision; only the chosen action has "
+                    "one (of --cb, which has a decision in each line, write all actions, as for --cb_adf)"
+                )
             label = (k - has_shared, *_label(where, words))
     if len(lines) == has_shared:
         raise DataError(f"{name}, line {lines[0][0]}: shared features without an action; write a line per action below")

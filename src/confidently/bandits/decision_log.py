@@ -13,10 +13,14 @@ from ..data.batch import DataError
 from ..data.formats.lines import pieces
 from ..data.sources.json_schema import parse
 from ..data.sources.source import display_name, is_stored, read_chunks
+from ..data.warning import warn
+from ..wording import counted
+from .action_rewards import MAX_WEIGHT
 from .actions import Action, Actions
-from .adf import read_cb_adf
+from .adf import LoggedActions, read_cb_adf
 from .decision_model import DecisionModel
 from .named_features import flat
+from .personalizer import decisions_of, is_exported, is_reward
 from .policies import Policy
 
 LEAST = 1e-12  # probability of all other actions, below which their mean reward does not matter
@@ -36,6 +40,10 @@ class LoggedDecision(NamedTuple):
         With which it was chosen, in (0, 1].
     reward : float, optional
         None until it is known.
+    weight : float
+        The number of decisions that it stands for, where a log has a part of them.
+    place : str
+        The file and the line.
     """
 
     context: Any
@@ -43,6 +51,8 @@ class LoggedDecision(NamedTuple):
     chosen: int
     probability: float
     reward: float | None
+    weight: float = 1.0
+    place: str = ""
 
 
 def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
@@ -50,8 +60,10 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
 
     A line of JSON is one decision: an object with ``context``, ``actions`` (ids, or objects with ``id`` and,
     optionally, ``features``, ``cost`` and ``excluded``), ``chosen`` (an id), ``probability`` and ``reward`` (null until
-    it is known). Further keys are ignored. The lines that Azure Personalizer exports are read too. Other files are
-    Vowpal Wabbit's text for ``--cb_explore_adf`` (:func:`read_cb_adf`); their rewards are minus the costs.
+    it is known). Further keys are ignored. The lines that Azure Personalizer exports are read as the requests that they
+    come from: one of several slots is a decision for each, events that were never activated are left out, and ``pdrop``
+    is a weight. Other files are Vowpal Wabbit's text for ``--cb_explore_adf`` (:func:`read_cb_adf`); their rewards are
+    minus the costs.
 
     Raises
     ------
@@ -60,7 +72,7 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
     OSError
         If the file cannot be read.
     """
-    name, first = display_name(path), True
+    name, first, alone = display_name(path), True, 0
     for piece in pieces(read_chunks(path)):
         lines = (piece.begun + piece.text[: piece.text.rfind(b"\n") + 1]).splitlines()
         for number, line in enumerate(lines, start=piece.line):
@@ -69,31 +81,32 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
             if first and not line.lstrip().startswith(b"{"):
                 if not is_stored(path):
                     raise DataError(f"{name}: Vowpal Wabbit's text is read from files only; save it as one")
-                yield from map(_of_text, read_cb_adf(path))
+                yield from (_of_text(one, name) for one in read_cb_adf(path))
                 return
             first = False
+            place = f"{name}, line {number}"
             try:
-                yield _of_json(parse(line, Any))
-            except (ValueError, TypeError, LookupError, OverflowError) as error:
+                record = parse(line, dict[str, Any])
+                if is_exported(record):
+                    alone += is_reward(record)
+                    found = [LoggedDecision(*one) for one in decisions_of(record)]
+                else:
+                    found = [_of_json(record)]
+                yield from [_checked(one._replace(place=place)) for one in found]
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
                 problem = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-                raise DataError(f"{name}, line {number}: not a decision: {problem}") from None
+                raise DataError(f"{place}: not a decision: {problem}") from None
+    if alone:
+        warn(f"{name}: {counted(alone, 'reward')} of decisions in other files; left out")
 
 
-def _of_json(record: Any) -> LoggedDecision:
-    if not isinstance(record, dict):
-        raise ValueError("expected an object")
-    if "_label_cost" in record:
-        context = dict(record["c"])
-        actions = [Action(str(k), features) for k, features in enumerate(context.pop("_multi"))]
-        cost, probability = float(record["_label_cost"]), float(record["_label_probability"])
-        return _checked(LoggedDecision(context, actions, int(record["_labelIndex"]), probability, -cost))
+def _of_json(record: dict[str, Any]) -> LoggedDecision:
     actions = [_action(one) for one in record["actions"]]
     ids, reward = [one.id for one in actions], record.get("reward")
     if str(record["chosen"]) not in ids:
         raise ValueError(f"chosen {record['chosen']!r} is not among the actions")
     chosen = ids.index(str(record["chosen"]))
-    found = LoggedDecision(record.get("context"), actions, chosen, float(record["probability"]), reward)
-    return _checked(found)
+    return LoggedDecision(record.get("context"), actions, chosen, float(record["probability"]), reward)
 
 
 def _action(given: Any) -> Action:
@@ -112,20 +125,22 @@ def _checked(decision: LoggedDecision) -> LoggedDecision:
         raise ValueError(f"reward must be a finite number or null, got {reward!r}")
     if not 0 <= decision.chosen < len(decision.actions):
         raise ValueError(f"the chosen action {decision.chosen} is not one of {len(decision.actions)}")
+    if not 0 < decision.weight <= MAX_WEIGHT:
+        raise ValueError(f"pdrop must be in [0, 1), got one of weight {decision.weight!r}")
     flat(decision.context), Actions(decision.actions)
     return decision
 
 
-def _of_text(one: Any) -> LoggedDecision:
+def _of_text(one: LoggedActions, name: str) -> LoggedDecision:
     """Return a decision of Vowpal Wabbit's text, whose features have the numbers of their hashes as names."""
     rows = [one.actions[[k]] for k in range(one.actions.shape[0])]
     context, *features = (
         dict(zip(map(str, row.indices.tolist()), row.data.tolist(), strict=True)) for row in (one.shared, *rows)
     )
-    actions = [Action(str(k), found) for k, found in enumerate(features)]
-    if one.chosen is None:
-        return LoggedDecision(context, actions, 0, 1.0, None)
-    return LoggedDecision(context, actions, one.chosen, one.probability, -one.cost)
+    actions, place = [Action(str(k), found) for k, found in enumerate(features)], f"{name}, line {one.line}"
+    if one.chosen is None or one.cost is None or one.probability is None:
+        return LoggedDecision(context, actions, 0, 1.0, None, place=place)
+    return LoggedDecision(context, actions, one.chosen, one.probability, -one.cost, place=place)
 
 
 def has_features(decision: LoggedDecision) -> bool:
@@ -154,7 +169,8 @@ def play(
         The arguments of :func:`evaluate_policy`. Since the number of actions may vary, action 0 is the chosen one, and
         action 1 stands for all others.
     """
-    found: dict[str, list[Any]] = {"reward": [], "pscore": [], "action_dist": [], "estimated_rewards_by_reg_model": []}
+    names = "reward", "pscore", "action_dist", "estimated_rewards_by_reg_model", "sample_weight"
+    found: dict[str, list[Any]] = {name: [] for name in names}
     for one in decisions:
         if one.reward is None:
             continue
@@ -165,9 +181,10 @@ def play(
         others = (float(p @ mean) - own * float(mean[one.chosen])) / rest if rest > LEAST else 0.0
         found["reward"].append(one.reward)
         found["pscore"].append(one.probability)
+        found["sample_weight"].append(one.weight)
         found["action_dist"].append((own, rest))
         found["estimated_rewards_by_reg_model"].append((float(mean[one.chosen]), others))
         if learn:
-            model.learn(one.context, one.actions[one.chosen], one.reward)
+            model.learn(one.context, one.actions[one.chosen], one.reward, one.weight)
     arrays = {name: np.array(values, dtype=np.float64) for name, values in found.items()}
     return {**arrays, "action": np.zeros(len(found["reward"]), dtype=np.intp)}

@@ -27,6 +27,8 @@ ESTIMATORS: dict[str, type[OffPolicyEstimator]] = {
     )
 }  # fmt: skip
 
+PREDICTED = "estimated_rewards_by_reg_model"
+
 
 class PolicyValue(NamedTuple):
     """An estimate of what a policy earns per decision.
@@ -67,6 +69,7 @@ def evaluate_policy(
     action_dist: Any,
     pscore: Any,
     estimated_rewards_by_reg_model: Any = None,
+    sample_weight: Any = None,
     *,
     min_pscore: float | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
@@ -81,6 +84,8 @@ def evaluate_policy(
         As for :meth:`OffPolicyEstimator.estimate_policy_value`.
     estimated_rewards_by_reg_model : array of shape (n, n_actions), optional
         Expected rewards, for the estimators ``dr`` and ``switch_dr``, which are left out without them.
+    sample_weight : array of shape (n,), optional
+        As for :meth:`OffPolicyEstimator.estimate_policy_value`.
     min_pscore : float, optional
         As for :meth:`OffPolicyEstimator.estimate_interval`. By default the smallest one of these rounds, with which
         intervals are too narrow if smaller ones were possible.
@@ -98,7 +103,7 @@ def evaluate_policy(
     Raises
     ------
     ValueError
-        As :meth:`OffPolicyEstimator.estimate_interval`.
+        As :meth:`OffPolicyEstimator.estimate_interval`, or if rewards are outside of their range.
 
     Examples
     --------
@@ -116,12 +121,16 @@ def evaluate_policy(
         "action_dist": np.asarray(action_dist, dtype=np.float64),
         "pscore": np.asarray(pscore, dtype=np.float64),
     }
+    if not ((given["reward"] >= 0.0) & (given["reward"] <= 1.0)).all():
+        raise ValueError(f"reward: expected numbers in {tuple(reward_range)!r}; pass their reward_range")
+    if sample_weight is not None:
+        given["sample_weight"] = np.asarray(sample_weight, dtype=np.float64)
     if estimated_rewards_by_reg_model is not None:
         predicted = (np.asarray(estimated_rewards_by_reg_model, dtype=np.float64) - low) / width
-        given["estimated_rewards_by_reg_model"] = predicted.clip(0.0, 1.0)
+        given[PREDICTED] = predicted.clip(0.0, 1.0)
     if min_pscore is None and len(given["pscore"]):
         min_pscore = float(given["pscore"].min())
-    names = [name for name, kind in ESTIMATORS.items() if not kind.needs_predictions or len(given) > 4]
+    names = [name for name, kind in ESTIMATORS.items() if not kind.needs_predictions or PREDICTED in given]
     which: list[tuple[Any, Any]] = [(None, slice(None))]
     if periods is not None:
         labels = list(periods)
@@ -131,7 +140,7 @@ def evaluate_policy(
         part = {name: array[rows] for name, array in given.items()}
         for name in names:
             estimator = ESTIMATORS[name]()
-            rounds = {key: array for key, array in part.items() if estimator.needs_predictions or "model" not in key}
+            rounds = {key: array for key, array in part.items() if estimator.needs_predictions or key != PREDICTED}
             overlap = estimator.overlap(**rounds)
             if not overlap.mean_weight:  # the policy never agrees with the log: ratios are not defined
                 continue

@@ -37,11 +37,11 @@ class InverseProbabilityWeighting(OffPolicyEstimator):
         return Terms(self._weights(rounds) * rounds.reward, None, 0.0, self._largest(rounds))
 
     def _weights(self, rounds: Rounds) -> Floats:
-        clipped: Floats = np.minimum(rounds.weights, self.lambda_)
+        clipped: Floats = np.minimum(rounds.weights, self.lambda_ * rounds.counts)
         return clipped
 
     def _largest(self, rounds: Rounds) -> float:
-        return min(self.lambda_, rounds.largest)
+        return min(self.lambda_ * float(rounds.counts.max()), rounds.largest)
 
     def _likelihood_interval(self, rounds: Rounds, value: float, alpha: float) -> Interval:
         if math.isfinite(self.lambda_):
@@ -56,7 +56,8 @@ class InverseProbabilityWeighting(OffPolicyEstimator):
         if rounds.predicted is None:
             corners = [(0.0, 0.0), (rounds.largest, 0.0), (rounds.largest, rounds.largest)]
             return Interval(value, *likelihood_limits(w, w * rounds.reward, corners, alpha))
-        corners = [(0.0, 0.0), (0.0, 1.0), (rounds.largest, -rounds.largest), (rounds.largest, 1.0 + rounds.largest)]
+        most, alone = rounds.largest, float(rounds.counts.max())
+        corners = [(0.0, 0.0), (0.0, alone), (most, -most), (most, alone + most)]
         return Interval(value, *likelihood_limits(w, self._terms(rounds).numerator, corners, alpha))
 
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
@@ -92,7 +93,7 @@ class DirectMethod(OffPolicyEstimator):
 
     def _terms(self, rounds: Rounds) -> Terms:
         assert rounds.predicted is not None
-        return Terms((rounds.action_dist * rounds.predicted).sum(axis=1), None, 0.0, 1.0)
+        return Terms(rounds.direct, None, 0.0, float(rounds.counts.max()))
 
 
 class DoublyRobust(InverseProbabilityWeighting):
@@ -112,10 +113,9 @@ class DoublyRobust(InverseProbabilityWeighting):
     def _terms(self, rounds: Rounds) -> Terms:
         assert rounds.predicted is not None
         w = self._weights(rounds)
-        direct = (rounds.action_dist * rounds.predicted).sum(axis=1)
-        corrected = direct + w * (rounds.reward - rounds.of_action(rounds.predicted))
+        corrected = rounds.direct + w * (rounds.reward - rounds.of_action(rounds.predicted))
         most = self._largest(rounds)
-        return Terms(corrected, None, -most, 1.0 + most)
+        return Terms(corrected, None, -most, float(rounds.counts.max()) + most)
 
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
         if math.isfinite(self.lambda_):
@@ -142,7 +142,7 @@ class SwitchDoublyRobust(DoublyRobust):
 
     def _weights(self, rounds: Rounds) -> Floats:
         w = rounds.weights
-        return np.where(w <= self.lambda_, w, 0.0)
+        return np.where(w <= self.lambda_ * rounds.counts, w, 0.0)
 
 
 class ReplayMethod(OffPolicyEstimator):
@@ -160,7 +160,7 @@ class ReplayMethod(OffPolicyEstimator):
         return Terms(w * rounds.reward, w, 0.0, math.inf)
 
     def _weights(self, rounds: Rounds) -> Floats:
-        return rounds.chosen
+        return rounds.counts * rounds.chosen
 
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
         w = self._weights(rounds) * rounds.action_dist.shape[1]  # as by inverse propensities of uniform choices

@@ -40,13 +40,18 @@ class Terms(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Logged rounds, checked; ``chosen``: pi_i(a_i); ``largest``: the largest weight that is possible."""
+    """Logged rounds, checked.
+
+    ``chosen``: pi_i(a_i); ``counts``: how many rounds each stands for, 1 in the mean; ``largest``: the largest weight
+    that is possible.
+    """
 
     reward: Floats
     action: NDArray[np.intp]
     action_dist: Floats
     pscore: Floats | None
     predicted: Floats | None
+    counts: Floats
     largest: float = math.inf
 
     @property
@@ -61,10 +66,17 @@ class Rounds(NamedTuple):
 
     @property
     def weights(self) -> Floats:
-        """The weights w_i, not clipped."""
+        """The weights w_i, not clipped, times the counts."""
         assert self.pscore is not None
-        w: Floats = self.chosen / self.pscore
+        w: Floats = self.counts * self.chosen / self.pscore
         return w
+
+    @property
+    def direct(self) -> Floats:
+        """What the policy earns by the expected rewards, times the counts."""
+        assert self.predicted is not None
+        found: Floats = self.counts * (self.action_dist * self.predicted).sum(axis=1)
+        return found
 
     def of_action(self, table: Floats) -> Floats:
         found: Floats = table[np.arange(len(self.action)), self.action]
@@ -88,6 +100,7 @@ class OffPolicyEstimator(Parametric, ABC):
         action_dist: Any,
         pscore: Any = None,
         estimated_rewards_by_reg_model: Any = None,
+        sample_weight: Any = None,
     ) -> float:
         """Return the estimated mean reward of the policy.
 
@@ -103,6 +116,9 @@ class OffPolicyEstimator(Parametric, ABC):
         estimated_rewards_by_reg_model : array of shape (n, n_actions), optional
             Expected rewards by a model that was not trained on these rounds, for ``DirectMethod`` and ``DoublyRobust``.
 
+        sample_weight : array of shape (n,), optional
+            How many rounds each stands for, > 0, where a log has a part of them: 1/(1 - pdrop).
+
         Returns
         -------
         float
@@ -113,7 +129,7 @@ class OffPolicyEstimator(Parametric, ABC):
         ValueError
             If an array is missing, has the wrong shape, or holds impossible values; or if no round counts.
         """
-        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
         low, high = rounds.range
         return min(max(self._value(self._terms(rounds)), low), high)
 
@@ -124,6 +140,7 @@ class OffPolicyEstimator(Parametric, ABC):
         action_dist: Any,
         pscore: Any = None,
         estimated_rewards_by_reg_model: Any = None,
+        sample_weight: Any = None,
         *,
         alpha: float = 0.05,
         method: str = "normal",
@@ -138,7 +155,7 @@ class OffPolicyEstimator(Parametric, ABC):
 
         Parameters
         ----------
-        reward, action, action_dist, pscore, estimated_rewards_by_reg_model
+        reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight
             As for :meth:`estimate_policy_value`. The rounds are independent.
         alpha : float
             In (0, 1).
@@ -183,13 +200,13 @@ class OffPolicyEstimator(Parametric, ABC):
         check_number("estimate_interval", "alpha", alpha, LEVEL)
         check_choice("method", method, METHODS)
         check_integer("estimate_interval", "n_bootstrap_samples", n_bootstrap_samples, 1)
-        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
         if min_pscore is not None:
             check_number("estimate_interval", "min_pscore", min_pscore, PROPENSITY)
             least = 1.0 if rounds.pscore is None else rounds.pscore[rounds.chosen > 0].min(initial=1.0)
             if least < min_pscore:
                 raise ValueError(f"pscore: {least:g} is below min_pscore={min_pscore:g}; pass a lower bound")
-            rounds = rounds._replace(largest=1.0 / min_pscore)
+            rounds = rounds._replace(largest=float(rounds.counts.max()) / min_pscore)
         found = self._interval(rounds, method, alpha, n_bootstrap_samples, random_state)
         return found.within(*rounds.range)
 
@@ -224,16 +241,32 @@ class OffPolicyEstimator(Parametric, ABC):
         return bernstein_interval(terms.numerator, terms.low, terms.high, alpha)
 
     def weights(
-        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None, estimated_rewards_by_reg_model: Any = None
+        self,
+        reward: Any,
+        action: Any,
+        action_dist: Any,
+        pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None,
+        sample_weight: Any = None,
     ) -> Floats:
         """Return the weight of each round; parameters and errors: :meth:`estimate_policy_value`."""
-        return self._weights(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
+        return self._weights(
+            self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
+        )
 
     def problem(
-        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None, estimated_rewards_by_reg_model: Any = None
+        self,
+        reward: Any,
+        action: Any,
+        action_dist: Any,
+        pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None,
+        sample_weight: Any = None,
     ) -> str | None:
         """Return why the rounds say too little about the policy, or None; parameters: :meth:`estimate_policy_value`."""
-        return self._problem(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
+        return self._problem(
+            self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
+        )
 
     def _problem(self, rounds: Rounds) -> str | None:
         return problem_of(self._weights(rounds), rounds.weights if self.needs_pscore else None)
@@ -248,14 +281,15 @@ class OffPolicyEstimator(Parametric, ABC):
         action_dist: Any,
         pscore: Any = None,
         estimated_rewards_by_reg_model: Any = None,
+        sample_weight: Any = None,
     ) -> Overlap:
         """Return how much the rounds say about the policy; parameters and errors: :meth:`estimate_policy_value`."""
-        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
         return overlap_of(self._weights(rounds))
 
     def _weights(self, rounds: Rounds) -> Floats:
         """Return the weights of the rounds; those of an estimate without weights are equal."""
-        return np.ones(len(rounds.reward))
+        return rounds.counts
 
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
         """Return terms >= 0 with the expectations (v - low)/(high - low) and (high - v)/(high - low), low and high."""
@@ -273,7 +307,9 @@ class OffPolicyEstimator(Parametric, ABC):
             )
         return float(terms.numerator.sum() / terms.denominator.sum())
 
-    def _rounds(self, reward: Any, action: Any, action_dist: Any, pscore: Any, predicted: Any) -> Rounds:
+    def _rounds(
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any, predicted: Any, sample_weight: Any = None
+    ) -> Rounds:  # fmt: skip
         name = type(self).__name__
         r, a = np.asarray(reward, dtype=np.float64), np.asarray(action)
         n = len(r) if r.ndim == 1 else 0
@@ -302,7 +338,10 @@ class OffPolicyEstimator(Parametric, ABC):
             q = _table(name, "estimated_rewards_by_reg_model", predicted, n)
             if q.shape != dist.shape or not np.isfinite(q).all():
                 raise ValueError(f"{name}: estimated_rewards_by_reg_model must be finite, of shape {dist.shape}")
-        return Rounds(r, a.astype(np.intp), dist, p, q)
+        counts = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if counts.shape != (n,) or not ((counts > 0) & np.isfinite(counts)).all():
+            raise ValueError(f"{name}: sample_weight must be {n} finite numbers > 0")
+        return Rounds(r, a.astype(np.intp), dist, p, q, counts / counts.mean())
 
 
 def _require_bounds(method: str, terms: Terms) -> None:

@@ -262,7 +262,8 @@ def peeked(path: str | os.PathLike[str]) -> dict[str, Any]:
 def kind_of(path: str | os.PathLike[str]) -> str | None:
     """Return the kind of model that a file has by its header; ``None``: it is no model file."""
     header = peeked(path)
-    return header.get("kind", LINEAR) if header else None
+    kind = header.get("kind", LINEAR) if header else None
+    return kind if isinstance(kind, str) else None
 
 
 def read(path: str | os.PathLike[str], *kinds: str, schema: type[Checked] = Header) -> Contents:

@@ -17,13 +17,20 @@ from ..inputs import BadInput
 
 
 class _Counted:
-    """Decisions, of which those with a reward and the actions are counted as they pass."""
+    """Decisions, of which those with a reward and the actions are counted as they pass; rewards are in a range."""
 
-    def __init__(self, decisions: Iterable[LoggedDecision]) -> None:
-        self.decisions, self.n, self.rewarded, self.actions = decisions, 0, 0, 0
+    def __init__(self, decisions: Iterable[LoggedDecision], low: float, high: float) -> None:
+        self.decisions, self.low, self.high = decisions, low, high
+        self.n, self.rewarded, self.actions = 0, 0, 0
 
     def __iter__(self) -> Iterator[LoggedDecision]:
         for one in self.decisions:
+            if one.reward is not None and not self.low <= one.reward <= self.high:
+                costs = "; costs are minus rewards" * (one.reward < 0 <= self.low)
+                raise BadInput(
+                    f"{one.place}: a reward is {one.reward:g}, outside of [{self.low:g}, {self.high:g}]; use "
+                    f"--reward-range{costs}"
+                )
             self.n += 1
             self.rewarded += one.reward is not None
             self.actions = max(self.actions, len(one.actions))
@@ -56,14 +63,11 @@ def evaluate_bandit(path: str, data: Sequence[str], options: dict[str, Any]) -> 
 
 
 def _result(model: DecisionModel, decisions: Iterable[LoggedDecision], options: dict[str, Any]) -> dict[str, Any]:
-    counted = _Counted(decisions)
+    low, high = model.low, model.low + model.width
+    counted = _Counted(decisions, low, high)
     rounds = play(model, counted, learn=options["learn"])
     if not counted.rewarded:
         raise BadInput("no decision of the log has a reward")
-    low, high = model.low, model.low + model.width
-    if not ((rounds["reward"] >= low) & (rounds["reward"] <= high)).all():
-        outside = rounds["reward"][(rounds["reward"] < low) | (rounds["reward"] > high)][0]
-        raise BadInput(f"a reward is {outside:g}, outside of [{low:g}, {high:g}]; use --reward-range")
     least = options["min_propensity"]
     if least is not None and (smaller := rounds["pscore"].min()) < least:
         raise BadInput(f"--min-propensity: a decision has the probability {smaller:g}; use it or less")
@@ -77,7 +81,7 @@ def _result(model: DecisionModel, decisions: Iterable[LoggedDecision], options: 
         "shared": model.actions.shared,
         "features": len(model.names) - 1,
         "restarts": model.n_restarts,
-        "logged": float(np.mean(rounds["reward"])),
+        "logged": float(np.average(rounds["reward"], weights=rounds["sample_weight"])),
         "values": [one._asdict() for one in values],
     }
 

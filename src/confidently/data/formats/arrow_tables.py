@@ -67,12 +67,7 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequ
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
         with _opened_table(name, path, reading, request) as table:
-            try:
-                yield from _parsed(name, reader, table(), reading, request)
-            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-                if "decrypt" in str(error).lower():
-                    raise DataError(f"{name} is encrypted; write it again without encryption") from None
-                raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
+            yield from _parsed(name, reader, table(), reading, request)
 
     return batches_of_files(paths, parsed, request.keep, unit="row")
 
@@ -80,13 +75,20 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequ
 @contextmanager
 def _opened_table(name: str, path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[Callable[[], Table]]:
     """Yield a function that returns the table of a path."""
-    if isinstance(path, InMemory):
-        content = path.content
-        assert isinstance(content, pa.Table)
-        yield lambda: _record_batches(content, iter(content.to_batches()), request)
-        return
-    with opened(path) as file:
-        yield lambda: OPENERS[reading.format](name, file, request)
+    try:
+        if isinstance(path, InMemory):
+            content = path.content
+            assert isinstance(content, pa.Table)
+            yield lambda: _record_batches(content, iter(content.to_batches()), request)
+            return
+        with opened(path) as file:
+            yield lambda: OPENERS[reading.format](name, file, request)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if "decrypt" in str(error).lower():
+            raise DataError(f"{name} is encrypted; write it again without encryption") from None
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
 
 
 class _Described(NamedTuple):

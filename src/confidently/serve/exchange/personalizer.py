@@ -113,28 +113,6 @@ class SlotRewards(Struct, forbid_unknown_fields=True):
     reward: Annotated[list[SlotReward], Meta(min_length=1, max_length=100)]
 
 
-def merged(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return one object with the members of several, none of which is lost or added to another one.
-
-    Objects of the same name are merged. Other values of the same name become a list: strings of it are features beside
-    each other, and numbers are told apart by their position.
-
-    >>> merged([{"user": {"age": 30}, "n": 1}, {"user": {"tier": "gold"}, "n": 2, "day": "friday"}])
-    {'user': {'age': 30, 'tier': 'gold'}, 'n': [1, 2], 'day': 'friday'}
-    """
-    values = dict[str, list[Any]]()
-    for one in objects:
-        for name, value in one.items():
-            values.setdefault(name, []).append(value)
-    return {name: _joined(same) for name, same in values.items()}
-
-
-def _joined(values: list[Any]) -> Any:
-    if len(values) > 1 and all(isinstance(value, dict) for value in values):
-        return merged(values)
-    return values if len(values) > 1 else values[0]
-
-
 def ranking(ids: Sequence[str], chosen: str, probabilities: Mapping[str, float]) -> list[RankedAction]:
     """Return all actions as Personalizer ranks them.
 

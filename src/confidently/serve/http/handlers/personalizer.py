@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from ....bandits.personalizer import merged
 from ...exchange import personalizer as pz
 from ...model.logged_decisions import Decided
 from ...problems import Problem
@@ -98,7 +99,7 @@ def _actions(actions: Sequence[pz.RankAction]) -> msgspec.Raw:
 
 def _features(objects: pz.Objects) -> Any:
     try:
-        found = pz.merged(objects or [])
+        found = merged(objects or [])
         return msgspec.Raw(msgspec.json.encode(found)) if found else UNSET
     except RecursionError:
         raise Problem("invalid-json", "it is nested too deeply") from None
