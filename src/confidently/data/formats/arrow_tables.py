@@ -75,19 +75,24 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequ
 @contextmanager
 def _opened_table(name: str, path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[Callable[[], Table]]:
     """Yield a function that returns the table of a path."""
-    try:
-        if isinstance(path, InMemory):
-            content = path.content
-            assert isinstance(content, pa.Table)
+    if isinstance(path, InMemory):
+        content = path.content
+        assert isinstance(content, pa.Table)
+        with _damage_reported(name, reading):
             yield lambda: _record_batches(content, iter(content.to_batches()), request)
-            return
-        with opened(path) as file:
-            yield lambda: OPENERS[reading.format](name, file, request)
+        return
+    with opened(path) as file, _damage_reported(name, reading):
+        yield lambda: OPENERS[reading.format](name, file, request)
+
+
+@contextmanager
+def _damage_reported(name: str, reading: ReaderOptions) -> Iterator[None]:
+    """Turn the errors that a damaged file causes into a ``DataError``."""
+    try:
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if "decrypt" in str(error).lower():
             raise DataError(f"{name} is encrypted; write it again without encryption") from None
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
         raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
 
 
