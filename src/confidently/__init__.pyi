@@ -3,7 +3,6 @@ from .estimators.auto import AutoRegressor as AutoRegressor
 from .estimators.classifier import OnlineClassifier as OnlineClassifier
 from .estimators.frozen import LinearPredictor as LinearPredictor
 from .estimators.frozen import LinearRegressionPredictor as LinearRegressionPredictor
-from .estimators.loading import load as load
 from .estimators.merging import merge as merge
 from .estimators.mira import MIRA as MIRA
 from .estimators.regressor import OnlineRegressor as OnlineRegressor
@@ -11,6 +10,7 @@ from .evaluation.labeled_data import evaluate as evaluate
 from .evaluation.progressive import progressive_validation as progressive_validation
 from .learner.cost import CostWarning as CostWarning
 from .learner.posterior import Marginal as Marginal
+from .loading import load as load
 from .models.file import ModelFileError as ModelFileError
 from .models.gaussian import Gaussian as Gaussian
 from .models.merged_learner import MergeError as MergeError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,31 +74,54 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
         If the file cannot be read.
     """
     name, first, alone = display_name(path), True, 0
+    for place, line in _lines(path):
+        if first and not line.lstrip().startswith(b"{"):
+            if not is_stored(path):
+                raise DataError(f"{name}: Vowpal Wabbit's text is read from files only; save it as one")
+            yield from (_of_text(one, name) for one in read_cb_adf(path))
+            return
+        first = False
+        with _problems_told(place, "a decision"):
+            record = parse(line, dict[str, Any])
+            alone += is_reward(record)
+            made = [LoggedDecision(*one) for one in decisions_of(record)] if is_exported(record) else [_of_json(record)]
+            found = [_checked(one._replace(place=place)) for one in made]
+        yield from found
+    if alone:
+        warn(f"{name}: {counted(alone, 'reward')} of decisions in other files; left out")
+
+
+def read_contexts(path: str | os.PathLike[str]) -> Iterator[tuple[Any, list[Action]]]:
+    """Yield the contexts and actions of lines of JSON, in the form of logs; nothing else of their decisions is read.
+
+    The errors are those of :func:`read_decisions`.
+    """
+    for place, line in _lines(path):
+        with _problems_told(place, "a context with actions"):
+            record = parse(line, dict[str, Any])
+            actions = [_action(one) for one in record["actions"]]
+            flat(record.get("context")), Actions(actions)
+        yield record.get("context"), actions
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of a file that are not empty, each with its place."""
+    name = display_name(path)
     for piece in pieces(read_chunks(path)):
         lines = (piece.begun + piece.text[: piece.text.rfind(b"\n") + 1]).splitlines()
         for number, line in enumerate(lines, start=piece.line):
-            if not line.strip():
-                continue
-            if first and not line.lstrip().startswith(b"{"):
-                if not is_stored(path):
-                    raise DataError(f"{name}: Vowpal Wabbit's text is read from files only; save it as one")
-                yield from (_of_text(one, name) for one in read_cb_adf(path))
-                return
-            first = False
-            place = f"{name}, line {number}"
-            try:
-                record = parse(line, dict[str, Any])
-                if is_exported(record):
-                    alone += is_reward(record)
-                    found = [LoggedDecision(*one) for one in decisions_of(record)]
-                else:
-                    found = [_of_json(record)]
-                yield from [_checked(one._replace(place=place)) for one in found]
-            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-                problem = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-                raise DataError(f"{place}: not a decision: {problem}") from None
-    if alone:
-        warn(f"{name}: {counted(alone, 'reward')} of decisions in other files; left out")
+            if line.strip():
+                yield f"{name}, line {number}", line
+
+
+@contextmanager
+def _problems_told(place: str, what: str) -> Iterator[None]:
+    """Turn the errors of an invalid line into a ``DataError``."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        problem = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{place}: not {what}: {problem}") from None
 
 
 def _of_json(record: dict[str, Any]) -> LoggedDecision:

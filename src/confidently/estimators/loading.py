@@ -27,24 +27,7 @@ if TYPE_CHECKING:
 
 
 def load(path: str | os.PathLike[str]) -> Loaded:
-    """Read a model written by ``save`` of any estimator, or by the command line.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor or OnlineMedLDA
-        Fitted; ``partial_fit`` continues where training stopped.
-
-    Raises
-    ------
-    confidently.ModelFileError
-        If the file is damaged, truncated, not a model, or written by a later version.
-    OSError
-        If it cannot be read.
-    """
+    """Read the file of an estimator; results and errors are those of :func:`confidently.load`."""
     return _estimator(path, load_any(path))
 
 

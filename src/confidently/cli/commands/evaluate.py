@@ -10,8 +10,8 @@ import click
 
 from ...wording import counted
 from ..inputs import check_one_number, load_predictor, open_for, reported
-from ..options.arguments import FRACTION, data_argument, is_given, json_option, listed, model_argument, quiet_option
-from ..options.bandit import MIN_PROPENSITY, POLICY, is_bandit
+from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
+from ..options.bandit import MIN_PROPENSITY, POLICY, check_given, is_bandit
 from ..options.command import Command
 from ..options.entities import check_evaluation, is_entities
 from ..options.plot import check_plot, plot_option
@@ -166,9 +166,7 @@ def evaluate(
 
 def _evaluate_bandit(ctx: click.Context, path: str, data: tuple[str, ...], as_json: bool) -> None:
     """Say what the policy of a bandit would have earned."""
-    given = [name for name in ctx.params if is_given(ctx, name)]
-    if wrong := [name for name in given if name not in OF_BANDIT]:
-        raise click.UsageError(f"{listed(wrong)}: not supported for the model of a bandit; omit it")
+    check_given(ctx, OF_BANDIT)
     from ..output.bandits import bandit_text
     from ..training.bandit import evaluate_bandit
 

@@ -15,6 +15,7 @@ import click
 
 from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
+from ..options.bandit import check_given, is_bandit
 from ..options.command import Command
 from ..options.entities import check_inspection, is_entities
 from ..options.plot import check_plot, plot_option
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
 
 
+OF_BANDIT = ("model_path", "top", "as_json")
 SORTS = ("effect", "sure")  # orders of weights; the first is the default
 HEADER_ONLY = "has no rows, only a header"  # of a table
 EXAMPLES = (
@@ -84,7 +86,8 @@ def inspect(
     shows the members, their weights, and the first list for the three members with the largest weights, of one class if
     there are more than two (--class); with --row it shows the contribution of each member and of each feature. Of a
     regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If it
-    predicts several numbers, --class is the number of one, from 0.
+    predicts several numbers, --class is the number of one, from 0. Of a model of train --bandit it shows the expected
+    reward of each action, and what features of contexts add to it.
     """
     if is_entities(model_path):
         check_inspection(ctx)
@@ -92,6 +95,10 @@ def inspect(
         return
     if key is not None:
         raise click.UsageError("--key is for a model of train --key; omit it")
+    if is_bandit(model_path):
+        check_given(ctx, OF_BANDIT)
+        _show_bandit(model_path, top, as_json)
+        return
     check_plot(plot)
     if sort and row is not None:
         raise click.UsageError("--sort: orders the weights of features, not those of a row; omit --sort or --row")
@@ -142,6 +149,16 @@ def _show_entities(model_path: str, key: str | None, top: int, as_json: bool) ->
     facts = entity_facts(model) if key is None else deviation_facts(model, key, top)
     text = entities_text if key is None else deviation_text
     say(json.dumps(facts) if as_json else text(facts))
+
+
+def _show_bandit(model_path: str, top: int, as_json: bool) -> None:
+    from ...bandits.decision_model import DecisionModel
+    from ..output.bandits import model_text as text_of_bandit
+    from ..training.bandit import bandit_facts
+
+    with reported():
+        facts = bandit_facts(DecisionModel.load(model_path), top)
+    say(json.dumps(facts) if as_json else text_of_bandit(facts, model_path))
 
 
 # --- the model -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...wording import counted
-from ..inputs import BadInput, reported
+from ..inputs import BadInput, kind_of_model, reported
 from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import INPUT, OUTPUT
@@ -20,6 +20,7 @@ from ..output.text import say, table
 if TYPE_CHECKING:
     from ...models.model import Model
 
+MERGED_OTHERWISE = ("entities", "decisions")
 MAX_MODELS_LISTED = 20  # models in the summary
 
 
@@ -54,12 +55,19 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     The merged Gaussian is the product of the models' Gaussians: the evidence about each weight adds up, and the common
     prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
     number if they have no names; classes are aligned by name. Rows, mistakes and updates are added. Ridge regressions
-    with a full covariance are merged exactly: weights and variances are those of one training on all rows.
+    with a full covariance are merged exactly: weights and variances are those of one training on all rows. Models of
+    train --key and of train --bandit are merged in the same way.
     """
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
     from ...models.stack_merging import merge_all
 
+    if (kind := kind_of_model(paths[0])) in MERGED_OTHERWISE:
+        if how != "product":
+            raise click.UsageError(f"--how {how}: of classifiers and regressions; omit it")
+        result = _merge_others(str(kind), paths, output_path, base)
+        say(json.dumps(result) if as_json else table([[name, str(value)] for name, value in result.items()], str.ljust))
+        return
     models = _loaded([*paths, *([base] if base else [])])
     start = models.pop() if base else None
     try:
@@ -69,6 +77,36 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     merged.save(output_path)
     result = model_facts(merged, output_path) | {"how": how, "base": base, "merged": list(map(_part, paths, models))}
     say(json.dumps(result) if as_json else _summary(result))
+
+
+def _merge_others(kind: str, paths: Sequence[str], output_path: str, base: str | None) -> dict[str, Any]:
+    """Merge models of entities or of decisions; return the summary."""
+    from ...models.merged_learner import MergeError
+
+    load: Any
+    together: Any
+    if kind == "entities":
+        from ...entities.merging import merge_entities as together
+        from ...entities.models import EntityModels
+
+        load, count = EntityModels.load, "n_seen_"
+    else:
+        from ...bandits.decision_merging import merge_decisions as together
+        from ...bandits.decision_model import DecisionModel
+
+        load, count = DecisionModel.load, "n_learned"
+    with reported():
+        models, start = [load(path) for path in paths], load(base) if base else None
+    try:
+        merged = together(models, start)
+    except (MergeError, ValueError) as error:
+        raise BadInput(str(error)) from None
+    merged.save(output_path)
+    rows = "rows" if kind == "entities" else "rewards"
+    return {
+        "merged": len(paths), "base": base or "none", rows: getattr(merged, count), "model": output_path,
+        "model_bytes": os.path.getsize(output_path),
+    }  # fmt: skip
 
 
 def _loaded(paths: Sequence[str]) -> list[Model]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from ..inputs import load_predictor
+from ..inputs import load_predictor, reported
 from ..options.arguments import data_argument, model_argument
+from ..options.bandit import check_given, is_bandit
 from ..options.command import Command
 from ..options.entities import check_prediction, is_entities
 from ..options.predictions import (
@@ -23,7 +24,9 @@ from ..options.predictions import (
     requested,
 )
 from ..options.reading import new_data_options, opening_of
+from ..output.text import say
 
+OF_BANDIT = ("model_path", "data", "output_path", "as_json", "quiet")
 EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
     "confidently predict spam.cw new.jsonl --abstain 0.9 -o predicted.csv",
@@ -49,7 +52,8 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
     Writes one line per row; multiple labels are separated by commas. DATA are files, or - for standard input. Rows of
     svmlight begin with a label, which is ignored: any label will do. With several columns (in CSV: always) a header
     names them. Unseen features have weights of mean 0 and the prior variance: they leave the margins unchanged and
-    make them less certain.
+    make them less certain. Of a model of train --bandit, DATA are JSON lines with context and actions, as in its log,
+    and each line of the result has the probabilities of the actions, as JSON.
     """
     check_predictions(options)
     if is_entities(model_path):
@@ -57,6 +61,10 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
 
         check_prediction(ctx)
         write_those_of_entities(model_path, data, options, **opening_of(options))
+        return
+    if is_bandit(model_path):
+        check_given(ctx, OF_BANDIT)
+        _predict_bandit(model_path, data, options["output_path"])
         return
     wanted = requested(options)
     from ..output.predictions import predictions_of
@@ -68,3 +76,19 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
     if NOVELTY in wanted.numbers:
         check_calibrated("--novelty", model)
     write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))
+
+
+def _predict_bandit(model_path: str, data: tuple[str, ...], output_path: str | None) -> None:
+    from ...bandits.decision_model import DecisionModel
+    from ...data.sources.whole_files import new_file
+    from ..training.bandit import predicted_probabilities
+
+    with reported():
+        model = DecisionModel.load(model_path)
+        lines = (line for path in data for line in predicted_probabilities(model, path))
+        if output_path is None:
+            for line in lines:
+                say(line)
+            return
+        with new_file(output_path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)

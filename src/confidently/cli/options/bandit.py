@@ -65,6 +65,12 @@ def check_bandit(ctx: click.Context, options: dict[str, Any]) -> None:
         raise click.UsageError(f"{listed(wrong)}: the model to continue has it; omit it")
 
 
+def check_given(ctx: click.Context, names: tuple[str, ...]) -> None:
+    """Raise an error for options that a command does not have for the model of a bandit."""
+    if wrong := [name for name in ctx.params if is_given(ctx, name) and name not in names]:
+        raise click.UsageError(f"{listed(wrong)}: not supported for the model of a bandit; omit it")
+
+
 def is_bandit(path: str) -> bool:
-    """Return whether a file is that of a bandit."""
-    return kind_of_model(path) in ("bandit", "decisions")
+    """Return whether a file is that of a model of ``train --bandit``."""
+    return kind_of_model(path) == "decisions"

@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from .text import parameters_text, table
+from .text import parameters_text, shown, table
 
 ESTIMATORS = {"ipw": "IPS", "snipw": "SNIPS", "dr": "doubly robust", "switch_dr": "switch-DR"}
+
+
+MAX_ACTIONS = 8  # columns of a table
+
+
+def model_text(facts: dict[str, Any], path: str) -> str:
+    """Return what a model has learned: the reward of each action, and what features add to it."""
+    low, high = facts["reward_range"]
+    parameters = parameters_text(facts["parameters"])
+    lines = [
+        ["file", path],
+        ["model", "one for all actions" if facts["shared"] else "one per action"],
+        ["policy", facts["policy"] + (f" ({parameters})" if parameters else "")],
+        ["rewards", f"{facts['rewards']:,} in [{low:g}, {high:g}], restarts {facts['restarts']:,}"],
+        ["features", f"{facts['features']:,} of contexts"],
+        ["noise", f"{facts['noise']:.4g}, the standard deviation of rewards"],
+    ]
+    title = "feature of actions" if facts["shared"] else "action"
+    rows = [[title, "reward without features", "std"]]
+    rows += [[shown(one["action"]), f"{one['expected']:.4g}", f"{one['std']:.2g}"] for one in facts["actions"]]
+    parts = [table(lines, align=str.ljust), table(rows) if facts["actions"] else "No reward was learned."]
+    if facts["effects"]:
+        names = [shown(one["action"]) for one in facts["actions"][:MAX_ACTIONS]]
+        effects = [["what a feature adds, for", *names]]
+        effects += [
+            [shown(one["feature"]), *(f"{x:+.4g}" for x in one["of_actions"][:MAX_ACTIONS])] for one in facts["effects"]
+        ]
+        parts.append(table(effects))
+    return "\n\n".join(parts)
 
 
 def bandit_text(result: dict[str, Any]) -> str:

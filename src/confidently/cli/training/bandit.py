@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bandits.decision_log import LoggedDecision, has_features, play, read_decisions
+from ...bandits.actions import Action
+from ...bandits.decision_log import LoggedDecision, has_features, play, read_contexts, read_decisions
 from ...bandits.decision_model import DecisionModel
 from ...bandits.evaluation import evaluate_policy
 from ...bandits.policies import make_policy
@@ -93,6 +95,44 @@ def _policy(name: str | None) -> Any:
         return make_policy(name)
     except ValueError as error:
         raise BadInput(f"--policy: {error}") from None
+
+
+def predicted_probabilities(model: DecisionModel, path: str) -> Iterator[str]:
+    """Yield the probabilities of the actions of each line as JSON, with the action that the policy prefers."""
+    for context, actions in read_contexts(path):
+        p = model.probabilities(context, actions)
+        named = {one.id: round(float(share), 6) for one, share in zip(actions, p, strict=True)}
+        yield json.dumps({"preferred": actions[int(p.argmax())].id, "probabilities": named}, ensure_ascii=False)
+
+
+def bandit_facts(model: DecisionModel, top: int) -> dict[str, Any]:
+    """Return what is known of a model: of each action the expected reward, and what features add to it."""
+    named = [Action(id) for id in model.actions.numbers]
+    if model.actions.shared:  # whose actions are known by their features
+        named = [Action(name, {name: 1.0}) for name in model.actions.features.columns]
+    facts = {
+        "policy": model.policy.name,
+        "parameters": model.policy.get_params(),
+        "shared": model.actions.shared,
+        "rewards": model.n_learned,
+        "restarts": model.n_restarts,
+        "reward_range": list(model.reward_range),
+        "noise": model.width * model.noise**0.5,
+        "features": len(model.names) - 1,
+        "actions": [],
+        "effects": [],
+    }
+    if not named:
+        return facts
+    constant = model.scores({}, named)
+    facts["actions"] = [
+        {"action": one.id, "expected": float(mean), "std": float(variance) ** 0.5}
+        for one, mean, variance in zip(named, *constant, strict=True)
+    ]
+    effects = [(name, model.scores({name: 1.0}, named)[0] - constant[0]) for name in model.names.columns]
+    effects.sort(key=lambda one: -float(np.ptp(one[1])))
+    facts["effects"] = [{"feature": name, "of_actions": found.tolist()} for name, found in effects[:top]]
+    return facts
 
 
 def saved_bandit(model: DecisionModel, path: str | None) -> dict[str, Any]:
