@@ -21,13 +21,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("cli",),
     ("serve",),
     ("mlflow", "plots"),
-    (
-        "__init__",
-        "active",
-        "loading",
-        "river",
-        "theory",
-    ),  # thin modules: the public names, and the modules that define them
+    ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
     ("distributed", "loading", "spark"),
     ("rounds",),
     ("bandits", "entities", "evaluation"),
