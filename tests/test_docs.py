@@ -345,7 +345,7 @@ def test_messages_of_the_faq_are_those_of_the_code():
 
 
 def test_the_front_page_has_the_measured_means():
-    """The table of the README repeats some means of the full table, which the benchmark wrote."""
+    """The table of the front page repeats some means of the full table, which the benchmark wrote."""
 
     def rows(page, header):
         """The rows of the table whose header begins so, by their first cell."""
@@ -355,7 +355,7 @@ def test_the_front_page_has_the_measured_means():
         return {cells[0]: cells for cells in found}
 
     full = rows(ROOT / "docs/benchmarks.md", "test error in %")
-    short = rows(ROOT / "README.md", "learner | passes")
+    short = rows(ROOT / "docs/index.md", "learner | passes")
     mean = full["test error in %"].index("mean")
     both = [learner for learner in short if learner in full and learner.strip("-")]
     assert len(both) == 10
