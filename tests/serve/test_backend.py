@@ -73,7 +73,7 @@ def test_a_project_makes_its_model(studio):
     health = studio("GET", "/label-studio/m/health")
     assert health.json() == {"status": "UP", "model": "m"}
     facts = studio("GET", MODEL).json()
-    assert facts["settings"] == {"classes": ["ham", "spam"], "reading": {"text": ["text"]}}
+    assert facts["settings"] == {"reading": {"text": ["text"]}}  # whose classes may become more
     again = studio.post("setup", SETUP)
     assert again == {"model_version": "m-1.0"} and studio("GET", MODEL).json()["version"] == 1
     studio.post("setup", SETUP | {"schema": SEVERAL}, name="sets")
@@ -85,7 +85,6 @@ def test_a_project_makes_its_model(studio):
     [
         ("<View/>", "expected one <Choices>"),
         (SEVERAL, "the model has one label per row, <Choices> asks for several"),
-        (CONFIG.replace("</Choices>", '<Choice value="eggs"/></Choices>'), "the choices eggs are not classes"),
         (CONFIG.replace("$text", "$subject"), "the model does not read subject as text"),
     ],
 )
@@ -108,6 +107,23 @@ def test_tasks_are_predicted(studio):
     assert (first["result"][0]["from_name"], first["result"][0]["to_name"]) == ("kind", "body")
     assert 0.5 < first["score"] <= 1.0 and first["model_version"] == found["model_version"] == "m-1.3"
     assert studio.post("predict", {"tasks": [], "label_config": CONFIG})["results"] == []
+
+
+def test_choices_may_become_more_or_fewer(studio):
+    """A model with classes of its own says that it lacks some; one that a project has made learns them."""
+    more = CONFIG.replace("</Choices>", '<Choice value="eggs"/></Choices>')
+    studio("PUT", "/v1/models/own", {"classes": ["ham", "spam"], "reading": {"text": ["text"]}})
+    refused = studio.post("setup", SETUP | {"schema": more}, name="own", status=422)
+    assert "the choices eggs are not classes of the model" in refused["detail"]
+    for k in range(12):
+        teach(studio, k, ("win cash", "lunch")[k % 2], ("spam", "ham")[k % 2])
+    studio.post("setup", SETUP | {"schema": more})
+    given = event("ANNOTATION_CREATED", annotation(20, "eggs"), task(20, "omelette"), more)
+    assert studio.post("webhook", given) == {"learned": 1, "erased": 0}
+    studio("GET", f"{MODEL}/file")
+    for config, chosen in ((CONFIG, "spam"), (CONFIG.replace('<Choice value="spam"/>', ""), "ham")):
+        [guess] = studio.post("predict", {"tasks": [task(1, "win cash")], "label_config": config})["results"]
+        assert guess["result"][0]["value"] == {"choices": [chosen]}
 
 
 def test_predictions_are_those_of_the_sdk(studio):
@@ -238,7 +254,7 @@ def test_what_is_wrong_with_requests(studio):
         ("webhook", {}, ""),
         ("webhook", {"action": "ANNOTATION_CREATED", "project": PROJECT}, "/task"),
         ("webhook", event("ANNOTATION_CREATED", ham), "/task"),
-        ("webhook", event("ANNOTATION_CREATED", annotation(1, "eggs"), task(1, "x")), "/label"),
+        ("webhook", event("ANNOTATION_CREATED", annotation(1, "eggs"), task(1, "x")), "/annotation"),
         ("webhook", event("ANNOTATION_CREATED", annotation(1, "ham", "spam"), task(1, "x")), "/annotation"),
         (
             "webhook",

@@ -7,6 +7,8 @@ that wait for a label stay when somebody skips them.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -96,9 +98,8 @@ async def backend_setup(call: Call) -> Sendable:
     config = _config(body.schema, "/schema")
     if name not in call.engine.hosted:
         call.check_allowed("admin")
-        classes = list(config.classes) if len(config.classes) > 1 else []
-        reading = Reading(text=list(config.columns))
-        settings = ModelSettings(classes=[*classes], multilabel=config.multiple, reading=reading)
+        reading = Reading(text=list(config.columns))  # classes are added as they appear: projects get further choices
+        settings = ModelSettings(multilabel=config.multiple, reading=reading)
         await call.log(models.create(call.engine, name, settings))
         call.changes = True
     hosted = of_classes(call)
@@ -116,10 +117,21 @@ async def backend_predict(call: Call) -> Sendable:
     found = await call.ask(predicting.predict(hosted, rows)) if rows else []
     results = list[ls.TaskPrediction]()
     for answer in found:
-        labels = answer.label if isinstance(answer.label, list) else [answer.label]
+        label = _chosen(answer.label, answer.probability, config.classes)
+        labels = label if isinstance(label, list) else [label]
         score = min((answer.probability.get(str(one), 0.0) for one in labels), default=0.0)
-        results.append(ls.TaskPrediction(ls.result_of(answer.label, config.control, config.target), score, version))
+        results.append(ls.TaskPrediction(ls.result_of(label, config.control, config.target), score, version))
     return answered(BackendResults(results, version))
+
+
+def _chosen(label: Any, probability: Mapping[str, float], choices: Collection[str]) -> Any:
+    """Return a label among the choices that a project has now, None if the model knows none of them."""
+    if not choices:
+        return label
+    if isinstance(label, list):
+        return [one for one in label if str(one) in choices]
+    known = [name for name in probability if name in choices]
+    return label if str(label) in choices else max(known, key=probability.__getitem__, default=None)
 
 
 async def backend_webhook(call: Call) -> Sendable:
@@ -209,7 +221,13 @@ def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | 
         [row] = ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control)
     except ValueError as error:
         raise Problem("invalid-body", str(error), "/annotation") from None
-    return None if row is None else exchange.labelled_row(hosted, row)
+    if row is None:
+        return None
+    labels = row.label if isinstance(row.label, list) else [row.label]
+    if config.classes and (others := [str(one) for one in labels if str(one) not in config.classes]):
+        shown = ", ".join(config.classes)[:200]
+        raise Problem("unknown-class", f"the label {others[0][:80]!r} is not among the choices: {shown}", "/annotation")
+    return exchange.labelled_row(hosted, row)
 
 
 async def _erased(call: Call, hosted: Hosted, ids: list[str]) -> int:
