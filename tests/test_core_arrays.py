@@ -36,16 +36,9 @@ from tests.tables.tasks import MULTILABEL
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start", "slots")
 # and the arrays of a state that is learned
 OUTPUTS = (
-    "out",
-    "log_loss",
-    "logits",
-    "weights_of_mira",
-    "weights_of_update",
-    "proportions",
-    "mean_out",
-    "variance_out",
+    "out", "log_loss", "logits", "weights_of_mira", "weights_of_update", "proportions", "mean_out", "variance_out",
     "squares_out",
-)
+)  # fmt: skip
 
 HARMLESS = (  # in every call: space that is not used
     "state.weights: longer", "weights_of_mira: longer", "s: longer", "text: longer", "valid: longer",
@@ -1049,17 +1042,10 @@ def test_tables_of_features_have_a_sound_size(bits):
         _core.DictLearner(1, 2**31)
 
 
-@pytest.mark.parametrize(
-    ("task", "labels"),
-    [
-        ("binary", [2]),
-        ("binary", [-1]),
-        ("binary", []),
-        ("joint", [0, 1]),
-        ("multilabel", [3]),
-        ("multilabel-one-vs-rest", [3]),
-    ],
-)
+@pytest.mark.parametrize(("task", "labels"), [
+    ("binary", [2]), ("binary", [-1]), ("binary", []), ("joint", [0, 1]), ("multilabel", [3]),
+    ("multilabel-one-vs-rest", [3]),
+])  # fmt: skip
 def test_labels_of_dicts_are_checked(task, labels):
     core = _core.DictLearner(-1, 100)
     learner = Learner(settings(task), 2 if task == "binary" else 3, 3)

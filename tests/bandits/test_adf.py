@@ -96,25 +96,19 @@ def test_products_are_spread_over_all_columns(tmp_path):
     assert len(np.unique(columns)) > 0.97 * expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("| a\n\n0:1 | b\n", "line 3: expected a label action:cost:probability, got '0:1'"),
-        ("0:1:0.5:2 | a\n", "line 1: expected a label"),
-        ("x:1:0.5 | a\n", "line 1: expected a label"),
-        ("-1:1:0.5 | a\n", "line 1: expected a label"),
-        ("0:nan:0.5 | a\n", "line 1: expected a label"),
-        ("0:1:0.5 0:1:0.5 | a\n", "line 1: expected a label"),
-        ("0:1:0 | a\n", r"line 1: the probability of the chosen action must be in \(0, 1\], got 0"),
-        ("0:1:1.5 | a\n", r"line 1: the probability .* got 1.5"),
-        ("| a\nshared | b\n", "line 2: shared is not the first line of its decision"),
-        ("shared | b\n\n| a\n", "line 1: shared features without an action"),
-        ("0:1:0.5 | a\n0:1:0.5 | b\n", "line 2: a second action with a label"),
-        ("0:1:0.5| a\n", "line 1: '0:1:0.5' touches the |, which makes it a tag"),
-        ("| a\nb\n", "line 2: no | before the features"),
-        ("| a\n\n| b\n| c:x:y d:nan\n", "line 4"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("| a\n\n0:1 | b\n", "line 3: expected a label action:cost:probability, got '0:1'"),
+    ("0:1:0.5:2 | a\n", "line 1: expected a label"), ("x:1:0.5 | a\n", "line 1: expected a label"),
+    ("-1:1:0.5 | a\n", "line 1: expected a label"), ("0:nan:0.5 | a\n", "line 1: expected a label"),
+    ("0:1:0.5 0:1:0.5 | a\n", "line 1: expected a label"),
+    ("0:1:0 | a\n", r"line 1: the probability of the chosen action must be in \(0, 1\], got 0"),
+    ("0:1:1.5 | a\n", r"line 1: the probability .* got 1.5"),
+    ("| a\nshared | b\n", "line 2: shared is not the first line of its decision"),
+    ("shared | b\n\n| a\n", "line 1: shared features without an action"),
+    ("0:1:0.5 | a\n0:1:0.5 | b\n", "line 2: a second action with a label"),
+    ("0:1:0.5| a\n", "line 1: '0:1:0.5' touches the |, which makes it a tag"),
+    ("| a\nb\n", "line 2: no | before the features"), ("| a\n\n| b\n| c:x:y d:nan\n", "line 4"),
+])  # fmt: skip
 @pytest.mark.parametrize("lines_per_call", [1, 4096])
 def test_invalid_lines_are_refused_with_file_and_line(tmp_path, monkeypatch, text, message, lines_per_call):
     monkeypatch.setattr(adf, "LINES_PER_CALL", lines_per_call)

@@ -120,25 +120,18 @@ def test_only_what_was_learned_is_saved():
     assert matrices.parts()[0]["tried"].tolist() == sorted(set(arms[few]))
 
 
-@pytest.mark.parametrize(
-    ("model", "name", "change"),
-    [
-        ("logistic, index", "feature", lambda a: a.astype(np.int64)),
-        ("logistic, index", "feature", lambda a: a[::-1].copy()),
-        ("logistic, index", "feature", lambda a: a + 1000),
-        ("logistic, index", "arm", lambda a: a + N_ARMS),
-        ("logistic, index", "arm", lambda a: a[:-1]),
-        ("logistic, index", "weights", lambda a: np.where(a > 0, np.nan, a)),
-        ("logistic, index", "weights", lambda a: -np.abs(a)),
-        ("logistic, matrices", "tried", lambda a: a.astype(np.int32)),
-        ("logistic, matrices", "tried", lambda a: a[::-1].copy()),
-        ("logistic, matrices", "tried", lambda a: a + N_ARMS),
-        ("logistic, matrices", "tried", lambda a: a[:-1]),
-        ("logistic, matrices", "mean", lambda a: np.where(a != 0, np.nan, a)),
-        ("logistic, matrices", "mean", lambda a: a[:, :-1]),
-        ("logistic, matrices", "covariance", lambda a: a.astype(np.float32)),
-    ],
-)
+@pytest.mark.parametrize(("model", "name", "change"), [
+    ("logistic, index", "feature", lambda a: a.astype(np.int64)),
+    ("logistic, index", "feature", lambda a: a[::-1].copy()), ("logistic, index", "feature", lambda a: a + 1000),
+    ("logistic, index", "arm", lambda a: a + N_ARMS), ("logistic, index", "arm", lambda a: a[:-1]),
+    ("logistic, index", "weights", lambda a: np.where(a > 0, np.nan, a)),
+    ("logistic, index", "weights", lambda a: -np.abs(a)), ("logistic, matrices", "tried", lambda a: a.astype(np.int32)),
+    ("logistic, matrices", "tried", lambda a: a[::-1].copy()), ("logistic, matrices", "tried", lambda a: a + N_ARMS),
+    ("logistic, matrices", "tried", lambda a: a[:-1]),
+    ("logistic, matrices", "mean", lambda a: np.where(a != 0, np.nan, a)),
+    ("logistic, matrices", "mean", lambda a: a[:, :-1]),
+    ("logistic, matrices", "covariance", lambda a: a.astype(np.float32)),
+])  # fmt: skip
 def test_parts_of_a_damaged_file_are_refused(model, name, change):
     together, _ = made(model)
     together.learn(*decisions(50))

@@ -360,17 +360,12 @@ def test_after_a_change_a_model_begins_again_with_the_latest_rewards():
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        ([], "at least one"),
-        ([Action("a"), Action("b"), Action("a")], "'a' is there twice"),
-        ([Action("a", excluded=True)], "all are excluded"),
-        ([Action("a", cost=float("nan"))], "costs must be finite"),
-        ([Action("a", min_share=1.5)], r"min_share must be in \[0, 1\]"),
-        ([Action("a", {"x": float("inf")})], "feature 'x' must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("actions", "message"), [
+    ([], "at least one"), ([Action("a"), Action("b"), Action("a")], "'a' is there twice"),
+    ([Action("a", excluded=True)], "all are excluded"), ([Action("a", cost=float("nan"))], "costs must be finite"),
+    ([Action("a", min_share=1.5)], r"min_share must be in \[0, 1\]"),
+    ([Action("a", {"x": float("inf")})], "feature 'x' must be finite"),
+])  # fmt: skip
 def test_invalid_actions_are_refused(actions, message):
     with pytest.raises(ValueError, match=message):
         DecisionModel().decide({}, actions, "x")

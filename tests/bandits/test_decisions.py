@@ -39,29 +39,20 @@ def test_feedback_refuses_unknown_arms():
 
 
 SOUND = {
-    "id": 1,
-    "arm": "a",
-    "propensity": 0.5,
-    "reward": 1.0,
-    "context": {"shape": 2, "columns": [1], "values": [1.0]},
-}
+    "id": 1, "arm": "a", "propensity": 0.5, "reward": 1.0, "context": {"shape": 2, "columns": [1], "values": [1.0]},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "Expecting"),
-        ("[]", "expected an object with id, arm, propensity, reward, context"),
-        (SOUND | {"propensity": 0}, r"propensity must be in \(0, 1\], got 0"),
-        (SOUND | {"propensity": "1"}, "propensity must be in"),
-        (SOUND | {"reward": "1"}, "reward must be a finite number or null"),
-        (SOUND | {"reward": float("nan")}, "reward must be a finite number or null"),
-        (SOUND | {"context": {"shape": 1, "columns": [1], "values": [1.0]}}, "do not fit together"),
-        (SOUND | {"context": {"shape": 2, "columns": [1], "values": []}}, "do not fit together"),
-        (SOUND | {"context": {}}, "columns"),
-        (SOUND | {"more": 1}, "expected an object"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("{", "Expecting"), ("[]", "expected an object with id, arm, propensity, reward, context"),
+    (SOUND | {"propensity": 0}, r"propensity must be in \(0, 1\], got 0"),
+    (SOUND | {"propensity": "1"}, "propensity must be in"),
+    (SOUND | {"reward": "1"}, "reward must be a finite number or null"),
+    (SOUND | {"reward": float("nan")}, "reward must be a finite number or null"),
+    (SOUND | {"context": {"shape": 1, "columns": [1], "values": [1.0]}}, "do not fit together"),
+    (SOUND | {"context": {"shape": 2, "columns": [1], "values": []}}, "do not fit together"),
+    (SOUND | {"context": {}}, "columns"), (SOUND | {"more": 1}, "expected an object"),
+])  # fmt: skip
 def test_lines_that_are_no_decisions_are_refused(tmp_path, line, message):
     text = line if isinstance(line, str) else json.dumps(line)
     path = tmp_path / "log.jsonl"

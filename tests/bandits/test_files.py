@@ -108,20 +108,13 @@ def changed(path, **changes):
                 archive.writestr(name, content[name])
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"format": 2}, "unknown format 2; this version of confidently reads format 1"),
-        ({"drop": "prior.cw"}, "damaged file of a bandit"),
-        ({"drop": "bandit.json"}, "damaged file of a bandit"),
-        ({"drop": "arm.npy"}, "damaged file of a bandit"),
-        ({"arms": ["a"]}, "out of range"),
-        ({"policy": "ucb"}, "unknown policy 'ucb'"),
-        ({"models": "shared"}, "expected models 'index', got 'shared'"),
-        ({"waiting": [{}]}, "damaged file of a bandit"),
-        ({"random": {}}, "damaged file of a bandit"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"format": 2}, "unknown format 2; this version of confidently reads format 1"),
+    ({"drop": "prior.cw"}, "damaged file of a bandit"), ({"drop": "bandit.json"}, "damaged file of a bandit"),
+    ({"drop": "arm.npy"}, "damaged file of a bandit"), ({"arms": ["a"]}, "out of range"),
+    ({"policy": "ucb"}, "unknown policy 'ucb'"), ({"models": "shared"}, "expected models 'index', got 'shared'"),
+    ({"waiting": [{}]}, "damaged file of a bandit"), ({"random": {}}, "damaged file of a bandit"),
+])  # fmt: skip
 def test_damaged_files_are_refused(tmp_path, changes, message):
     play(bandit := BANDITS["index"](), range(10))
     bandit.save(path := tmp_path / "bandit")

@@ -152,12 +152,9 @@ def test_estimates_are_those_of_plain_numpy():
     w, q = POLICY[x, a] / LOGGING[x, a], MODEL[x]
     direct = (POLICY[x] * q).sum(axis=1)
     expected = [
-        np.mean(w * r),
-        np.sum(w * r) / np.sum(w),
-        np.mean(direct + w * (r - q[np.arange(500), a])),
-        np.mean(direct),
+        np.mean(w * r), np.sum(w * r) / np.sum(w), np.mean(direct + w * (r - q[np.arange(500), a])), np.mean(direct),
         np.sum(POLICY[x, a] * r) / np.sum(POLICY[x, a]),
-    ]
+    ]  # fmt: skip
     found = [estimator.estimate_policy_value(**arguments(x, a, r)) for estimator in ESTIMATORS]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -229,13 +226,11 @@ def coverage(estimator, propensity, n, logs, **options):
 
 
 BOUNDED = [
-    (IPS, {"method": "betting"}),
-    (SNIPS, {"method": "betting"}),
+    (IPS, {"method": "betting"}), (SNIPS, {"method": "betting"}),
     (InverseProbabilityWeighting(lambda_=20.0), {"method": "betting"}),
-    (IPS, {"method": "bernstein", "min_pscore": True}),
-    (DR, {"method": "bernstein", "min_pscore": True}),
+    (IPS, {"method": "bernstein", "min_pscore": True}), (DR, {"method": "bernstein", "min_pscore": True}),
     (DR, {"method": "betting", "min_pscore": True}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.few(1)
@@ -379,23 +374,16 @@ def test_bernstein_intervals_are_those_of_their_formula(estimator):
 SOUND = arguments([0, 1], [0, 1], [1.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("estimator", "changes", "message"),
-    [
-        (IPS, {"reward": [1.0]}, "one shape"),
-        (IPS, {"reward": [], "action": []}, "one shape"),
-        (IPS, {"reward": [np.nan, 1.0]}, "reward must be finite"),
-        (IPS, {"action": [0, 3]}, "integers from 0 to 2"),
-        (IPS, {"action": [0.0, 1.0]}, "integers from 0 to 2"),
-        (IPS, {"action_dist": POLICY[:1]}, "shape"),
-        (IPS, {"action_dist": POLICY * 2}, "sum to 1"),
-        (IPS, {"pscore": None}, "needs pscore"),
-        (IPS, {"pscore": [0.0, 0.5]}, r"probabilities in \(0, 1\]"),
-        (DR, {"estimated_rewards_by_reg_model": None}, "needs estimated_rewards_by_reg_model"),
-        (DR, {"estimated_rewards_by_reg_model": MODEL[:, :2]}, "must be finite, of shape"),
-        (SNIPS, {"action": [1, 0], "action_dist": [[1.0, 0.0], [0.0, 1.0]]}, "no round counts"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "changes", "message"), [
+    (IPS, {"reward": [1.0]}, "one shape"), (IPS, {"reward": [], "action": []}, "one shape"),
+    (IPS, {"reward": [np.nan, 1.0]}, "reward must be finite"), (IPS, {"action": [0, 3]}, "integers from 0 to 2"),
+    (IPS, {"action": [0.0, 1.0]}, "integers from 0 to 2"), (IPS, {"action_dist": POLICY[:1]}, "shape"),
+    (IPS, {"action_dist": POLICY * 2}, "sum to 1"), (IPS, {"pscore": None}, "needs pscore"),
+    (IPS, {"pscore": [0.0, 0.5]}, r"probabilities in \(0, 1\]"),
+    (DR, {"estimated_rewards_by_reg_model": None}, "needs estimated_rewards_by_reg_model"),
+    (DR, {"estimated_rewards_by_reg_model": MODEL[:, :2]}, "must be finite, of shape"),
+    (SNIPS, {"action": [1, 0], "action_dist": [[1.0, 0.0], [0.0, 1.0]]}, "no round counts"),
+])  # fmt: skip
 def test_invalid_rounds_are_refused(estimator, changes, message):
     with pytest.raises(ValueError, match=message):
         estimator.estimate_policy_value(**(SOUND | changes))

@@ -201,16 +201,10 @@ def test_policies_are_made_by_name():
         LinTS(alpha=-1)
 
 
-@pytest.mark.parametrize(
-    ("mean", "variance", "message"),
-    [
-        ([1.0], [1.0, 2.0], "one shape"),
-        ([], [], "one shape"),
-        ([[[1.0]]], [[[1.0]]], "one shape"),
-        ([np.nan], [1.0], "finite"),
-        ([1.0], [-1.0], "no variance negative"),
-    ],
-)
+@pytest.mark.parametrize(("mean", "variance", "message"), [
+    ([1.0], [1.0, 2.0], "one shape"), ([], [], "one shape"), ([[[1.0]]], [[[1.0]]], "one shape"),
+    ([np.nan], [1.0], "finite"), ([1.0], [-1.0], "no variance negative"),
+])  # fmt: skip
 def test_invalid_scores_are_refused(mean, variance, message):
     with pytest.raises(ValueError, match=message):
         Greedy().propensities(mean, variance)

@@ -207,13 +207,9 @@ def merged(one, other):
 
 
 SOUND = [
-    {},
-    {"details": {"largest": 1e300}},
-    MULTILABEL,
-    KEPT,
-    {"arrays": {"weights": np.array([0, 1e9])}},
+    {}, {"details": {"largest": 1e300}}, MULTILABEL, KEPT, {"arrays": {"weights": np.array([0, 1e9])}},
     {"arrays": {"values": np.ones(2, np.float32)}},
-]
+]  # fmt: skip
 HUGE = np.iinfo(np.int64).max
 DAMAGED = {
     "a column beyond those declared": {"arrays": {"columns": np.array([0, 7], np.int32)}},
@@ -314,21 +310,12 @@ def test_an_index_made_by_hand_is_refused(tmp_path, content):
         open_stream(tmp_path / "cache")
 
 
-@pytest.mark.parametrize(
-    ("row", "key", "start", "columns"),
-    [
-        ([0, 2], [1, 2], [0, 1, 2], [0, 1]),
-        ([1, 0], [1, 2], [0, 1, 2], [0, 1]),
-        ([-1, 0], [1, 2], [0, 1, 2], [0, 1]),
-        ([0, 0], [1], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 1], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 1 << 31], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 2], [0, 2, 1], [0, 1]),
-        ([0, 0], [1, 2], [0, 1, 3], [0, 1]),
-        ([0, 0], [1, 2], [0, 1], [0, 1]),
-        ([0], [1], [0, 2], [0, 1]),
-    ],
-)
+@pytest.mark.parametrize(("row", "key", "start", "columns"), [
+    ([0, 2], [1, 2], [0, 1, 2], [0, 1]), ([1, 0], [1, 2], [0, 1, 2], [0, 1]), ([-1, 0], [1, 2], [0, 1, 2], [0, 1]),
+    ([0, 0], [1], [0, 1, 2], [0, 1]), ([0, 0], [1, 1], [0, 1, 2], [0, 1]), ([0, 0], [1, 1 << 31], [0, 1, 2], [0, 1]),
+    ([0, 0], [1, 2], [0, 2, 1], [0, 1]), ([0, 0], [1, 2], [0, 1, 3], [0, 1]), ([0, 0], [1, 2], [0, 1], [0, 1]),
+    ([0], [1], [0, 2], [0, 1]),
+])  # fmt: skip
 def test_features_made_by_hand_are_checked(tmp_path, row, key, start, columns):
     writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
     names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array(start)}

@@ -67,11 +67,9 @@ def test_suspicious_columns_are_named(name, as_matrix):
 ORDINARY = {
     "counts": random.integers(0, 12, ROWS).astype(float),
     "large different integers": random.choice(10**7, ROWS, replace=False) / 1e7,
-    "prices": np.round(random.lognormal(1, 1, ROWS), 2),
-    "ascending numbers": np.sort(random.random(ROWS)),
-    "sparse": np.where(random.random(ROWS) < 0.05, 30.0, 0.0),
-    "nothing": np.zeros(ROWS),
-}
+    "prices": np.round(random.lognormal(1, 1, ROWS), 2), "ascending numbers": np.sort(random.random(ROWS)),
+    "sparse": np.where(random.random(ROWS) < 0.05, 30.0, 0.0), "nothing": np.zeros(ROWS),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("as_matrix", [np.asarray, csr_matrix])

@@ -15,12 +15,10 @@ pyarrow = pytest.importorskip("pyarrow")
 
 TEXT = b"".join(b"%+d %d:1 %d:0.25\n" % ((-1) ** (i % 3), 1 + i % 7, 8 + i * i % 977) for i in range(5000))
 PACK = {
-    "gzip": lambda data: gzip.compress(data, mtime=0),
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
+    "gzip": lambda data: gzip.compress(data, mtime=0), "bzip2": bz2.compress, "xz": lzma.compress,
     "zstd": lambda data: pyarrow.compress(data, codec="zstd", asbytes=True),
     "lz4": lambda data: pyarrow.compress(data, codec="lz4", asbytes=True),
-}
+}  # fmt: skip
 CHECKED = ("gzip", "bzip2", "xz")  # kinds that hold a sum of what they pack, whoever wrote them
 
 

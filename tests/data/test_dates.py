@@ -27,10 +27,8 @@ def features_slowly(moment, column="when"):
     utc = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     values = (
-        (utc - BEGINNING) / YEAR,
-        (moment - midnight) / dt.timedelta(hours=1),
-        moment.isoweekday(),
-    )
+        (utc - BEGINNING) / YEAR, (moment - midnight) / dt.timedelta(hours=1), moment.isoweekday(),
+    )  # fmt: skip
     return {f"{column}.{part}": value for part, value in zip(DATE_PARTS, values, strict=True) if value}
 
 
@@ -120,11 +118,9 @@ def test_a_column_named_as_dates_must_have_one(tmp_path):
 
 PARTS = [
     ({"category": ["when.hour", "when.weekday"]}, ["when.time", "when.hour=22", "when.weekday=5", "n"]),
-    ({"drop": "when.time"}, ["when.hour", "when.weekday", "n"]),
-    ({"only": ["when.hour", "n"]}, ["when.hour", "n"]),
-    ({"only": "when"}, ["when.time", "when.hour", "when.weekday"]),
-    ({"drop": "when"}, ["n"]),
-]
+    ({"drop": "when.time"}, ["when.hour", "when.weekday", "n"]), ({"only": ["when.hour", "n"]}, ["when.hour", "n"]),
+    ({"only": "when"}, ["when.time", "when.hour", "when.weekday"]), ({"drop": "when"}, ["n"]),
+]  # fmt: skip
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "feather")
 
 

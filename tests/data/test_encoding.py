@@ -114,16 +114,13 @@ def test_text_that_the_encoding_does_not_have_is_refused_at_its_line(tmp_path):
         read(path, encoding="utf-16-le")
 
 
-@pytest.mark.parametrize(
-    ("encoding", "text", "problem"),
-    [
-        ("utf-7", b"a\tone\nb\t+2AA- x\n", r"line 2: half a surrogate pair, U\+D800, is not utf-7 text"),
-        ("unicode_escape", b"a\tone\nb\t\\udfff x\n", r"line 2: half a surrogate pair, U\+DFFF, is not unicode-escape"),
-        ("utf-16", b"a\tx\n", r"line 1: something \(UTF-16 stream does not start with BOM\) is not utf-16 text"),
-        ("punycode", b"a\t-- x\n", r"line 1: .* is not punycode text"),
-        ("idna", b"a\txn--\xff x\n", r"line 1: .* is not idna text"),
-    ],
-)
+@pytest.mark.parametrize(("encoding", "text", "problem"), [
+    ("utf-7", b"a\tone\nb\t+2AA- x\n", r"line 2: half a surrogate pair, U\+D800, is not utf-7 text"),
+    ("unicode_escape", b"a\tone\nb\t\\udfff x\n", r"line 2: half a surrogate pair, U\+DFFF, is not unicode-escape"),
+    ("utf-16", b"a\tx\n", r"line 1: something \(UTF-16 stream does not start with BOM\) is not utf-16 text"),
+    ("punycode", b"a\t-- x\n", r"line 1: .* is not punycode text"),
+    ("idna", b"a\txn--\xff x\n", r"line 1: .* is not idna text"),
+])  # fmt: skip
 def test_codecs_that_refuse_text_otherwise_are_one_error(tmp_path, encoding, text, problem):
     path = tmp_path / "data.txt"
     path.write_bytes(text)

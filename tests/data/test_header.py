@@ -158,13 +158,10 @@ def test_comments_and_headers(tmp_path):
 
 def test_formats_by_first_lines(tmp_path):
     texts = {
-        "csv": "x,label\n1,a\n2,b\n",
-        "tsv": "x\ty\tlabel\n1\t2\ta\n",
-        "jsonl": '{"label": "a", "x": 1}\n',
-        "svmlight": "1 3:4.5 7:1\n-1 2:1 # none\n",
-        "vw": "1 |a x:2 y\n-1 'tag |b z\n",
+        "csv": "x,label\n1,a\n2,b\n", "tsv": "x\ty\tlabel\n1\t2\ta\n", "jsonl": '{"label": "a", "x": 1}\n',
+        "svmlight": "1 3:4.5 7:1\n-1 2:1 # none\n", "vw": "1 |a x:2 y\n-1 'tag |b z\n",
         "text": "spam\tbuy now\nham\thi\n",
-    }
+    }  # fmt: skip
     for name, text in {
         **texts,
         "svmlight ": "a qid:1 1: .5\n",

@@ -63,19 +63,13 @@ def test_an_empty_header_and_one_row_are_none(tmp_path, text):
     assert not any(ROW in one for one in read(written(tmp_path, text))[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "x;y\n# no row\n1;3\n6;7\n",
-            "line 2: the row has 1 cell, expected 2; # begins a comment only above the header",
-        ),
-        ("# a file\nx;y\n1;3#5;7\n6;7\n2;1\n", "line 3: the row has 3 cells, expected 2"),
-        ("x\ty\tz\n1\tu\tv\n2\tu\t'v\tw'\n", "line 3: the row has 4 cells, expected 3"),
-        ("x;y;z\n1;2;3\n;;;;;4\n1;2;3\n", "line 3: the row has 6 cells, expected 3"),
-        ('x|y\n"1|2\n3|4"\n5|6\n', "line 2: the row has 1 cell, expected 2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("x;y\n# no row\n1;3\n6;7\n", "line 2: the row has 1 cell, expected 2; # begins a comment only above the header"),
+    ("# a file\nx;y\n1;3#5;7\n6;7\n2;1\n", "line 3: the row has 3 cells, expected 2"),
+    ("x\ty\tz\n1\tu\tv\n2\tu\t'v\tw'\n", "line 3: the row has 4 cells, expected 3"),
+    ("x;y;z\n1;2;3\n;;;;;4\n1;2;3\n", "line 3: the row has 6 cells, expected 3"),
+    ('x|y\n"1|2\n3|4"\n5|6\n', "line 2: the row has 1 cell, expected 2"),
+])  # fmt: skip
 def test_delimiters_with_comments_and_odd_rows(tmp_path, text, problem):
     with pytest.raises(DataError) as error:
         read(written(tmp_path, text))
@@ -92,14 +86,11 @@ def test_the_delimiter_that_all_rows_have_comes_first(tmp_path):
     assert read(written(tmp_path, text), on_error="skip", decimal=",") == ([], ["x", "v, w"], 9)
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ('"x;y"\n"1;2"\n', "separated by ';', expected ','; use --delimiter ';'"),
-        ("x\n1|2\n3|4\n", "separated by '|', expected ','; use --delimiter '|'"),
-        (" # a\n1;3\n # b\n1;3\n5;6\n7;8\n", "separated by ';'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "hint"), [
+    ('"x;y"\n"1;2"\n', "separated by ';', expected ','; use --delimiter ';'"),
+    ("x\n1|2\n3|4\n", "separated by '|', expected ','; use --delimiter '|'"),
+    (" # a\n1;3\n # b\n1;3\n5;6\n7;8\n", "separated by ';'"),
+])  # fmt: skip
 def test_one_column_that_may_be_several(tmp_path, text, hint):
     [said] = [one for one in read(written(tmp_path, text))[0] if ONE in one]
     assert hint in said
@@ -111,16 +102,11 @@ def test_a_header_behind_a_hash_above_quoted_cells(tmp_path):
     assert n == 2 and names == ["CHROM", "POS", "GT=0/1:525,204", "GT=1/1:401,175"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("i,'town'\n1,Lund\n2,Delft\n", True),
-        ("i,town\n1,'Lund'\n2,'Delft'\n3,Lund\n", True),
-        ("i,town\n1,'Lund'\n2,Delft\n", True),
-        ("i,town\n1,'Lund'\n2,Delft\n3,Lund\n", False),
-        ("i,text\n1,'tis\n2,it's\n", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("i,'town'\n1,Lund\n2,Delft\n", True), ("i,town\n1,'Lund'\n2,'Delft'\n3,Lund\n", True),
+    ("i,town\n1,'Lund'\n2,Delft\n", True), ("i,town\n1,'Lund'\n2,Delft\n3,Lund\n", False),
+    ("i,text\n1,'tis\n2,it's\n", False),
+])  # fmt: skip
 def test_single_quotes(tmp_path, text, said):
     assert any(QUOTES in one for one in read(written(tmp_path, text))[0]) == said
 

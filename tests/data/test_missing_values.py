@@ -9,23 +9,8 @@ from tests.command_line import here
 from tests.data.test_csv import read, written
 
 TOKENS = [
-    "?",
-    "NA",
-    "na",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NULL",
-    "null",
-    "Null",
-    "\\N",
-    "None",
-    "none",
-    "nan",
-    "NaN",
-    "",
-]
+    "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "Null", "\\N", "None", "none", "nan", "NaN", "",
+]  # fmt: skip
 
 
 def table(cells, column="x"):

@@ -75,20 +75,8 @@ def test_numbers_in_any_form_are_those_numbers(marks, unit):
 def test_what_is_no_number_in_a_form(marks):
     form, decimal, mark = _core.NumberFormat(decimal=marks[0], thousands=marks[1]), *marks
     wrong = [
-        "",
-        "-",
-        "a",
-        "1a",
-        decimal,
-        f"1{decimal}",
-        f"1{decimal}2{decimal}3",
-        "--1",
-        "+-1",
-        "1e",
-        "0x1F",
-        "inf",
-        "nan",
-    ]
+        "", "-", "a", "1a", decimal, f"1{decimal}", f"1{decimal}2{decimal}3", "--1", "+-1", "1e", "0x1F", "inf", "nan",
+    ]  # fmt: skip
     if mark:
         wrong += [f"1{mark}", f"{mark}123", f"1{mark}23", f"1{mark}2345", f"1234{mark}567", f"1{mark}{mark}234"]
         wrong += [f"1{decimal}234{mark}567"]
@@ -327,19 +315,12 @@ def test_what_a_warning_tells_to_type_is_understood(tmp_path, name, form):
 
 
 DELIMITED = [
-    ("label;x;y\na;1;2\nb;3;4\n", ";"),
-    ("label\tx\ty\na\t1\t2\nb\t3\t4\n", "\t"),
-    ('label\tx\ty\na\t"1"\t2\nb\t\t"4"\n', "\t"),
-    ("label|x|y\na|1|2\nb|3|4\n", "|"),
-    ("label,x;y\na,1;2\nb,3;4\n", ","),
-    ("label;x, all;y\na;1,5;2\nb;3,5;4\n", ";"),
-    ("label;x\na;1,5\nb;2,5\n", ";"),
-    ('"label";"x;y"\n"a";"1;2"\n"b";"3"\n', ";"),
-    ("label,text\na,one; two; three\nb,four|five\n", ","),
-    ("\n\nlabel;x\n\na;1\nb;2\n", ";"),
-    ("\ufefflabel;x\r\na;1\r\nb;2\r\n", ";"),
-    ("label\na\nb\n", ","),
-]
+    ("label;x;y\na;1;2\nb;3;4\n", ";"), ("label\tx\ty\na\t1\t2\nb\t3\t4\n", "\t"),
+    ('label\tx\ty\na\t"1"\t2\nb\t\t"4"\n', "\t"), ("label|x|y\na|1|2\nb|3|4\n", "|"),
+    ("label,x;y\na,1;2\nb,3;4\n", ","), ("label;x, all;y\na;1,5;2\nb;3,5;4\n", ";"), ("label;x\na;1,5\nb;2,5\n", ";"),
+    ('"label";"x;y"\n"a";"1;2"\n"b";"3"\n', ";"), ("label,text\na,one; two; three\nb,four|five\n", ","),
+    ("\n\nlabel;x\n\na;1\nb;2\n", ";"), ("\ufefflabel;x\r\na;1\r\nb;2\r\n", ";"), ("label\na\nb\n", ","),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "mark"), DELIMITED)

@@ -118,14 +118,11 @@ def test_a_column_to_read_must_be_there_in_training(suffix, tmp_path):
     assert names_of(path, only=["z", "a"], freeze=True, ignore_labels=True) == {"a"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"format": "svmlight", "only": "a"}, r"only is for named columns and namespaces \(vw, jsonl, csv,"),
-        ({"format": "text", "drop": "a"}, "drop is for named columns and namespaces .*; text has neither"),
-        ({"format": "vw", "only": "a", "drop": ["b", "a"]}, "'a' is both in drop and in only; use one of the two"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"format": "svmlight", "only": "a"}, r"only is for named columns and namespaces \(vw, jsonl, csv,"),
+    ({"format": "text", "drop": "a"}, "drop is for named columns and namespaces .*; text has neither"),
+    ({"format": "vw", "only": "a", "drop": ["b", "a"]}, "'a' is both in drop and in only; use one of the two"),
+])  # fmt: skip
 def test_what_cannot_be_selected_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         ReaderOptions(**options)
@@ -140,13 +137,9 @@ def run(*arguments, status=0):
     return done
 
 
-@pytest.mark.parametrize(
-    ("options", "choice"),
-    [
-        (["--ignore", "a", "--ignore", "b"], {"drop": ["a", "b"]}),
-        (["--keep", "ab", "--keep", ""], {"only": ["ab", ""]}),
-    ],
-)
+@pytest.mark.parametrize(("options", "choice"), [
+    (["--ignore", "a", "--ignore", "b"], {"drop": ["a", "b"]}), (["--keep", "ab", "--keep", ""], {"only": ["ab", ""]}),
+])  # fmt: skip
 def test_a_model_is_predicted_with_the_namespaces_that_it_was_trained_on(options, choice, tmp_path):
     rows, model = vw_rows(n=200), tmp_path / "model"
     whole = written(tmp_path / "whole.vw", rows)
@@ -193,19 +186,12 @@ def test_models_of_other_columns_are_not_merged(tmp_path):
         confidently.merge(models)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "options", "message"),
-    [
-        ("csv", ["--keep", "a", "--ignore", "a"], "'a' is both in drop and in only; use one of the two"),
-        (
-            "svm",
-            ["--keep", "1"],
-            "--only is for named columns and namespaces (vw, jsonl, csv, tsv, parquet, feather)",
-        ),
-        ("txt", ["--ignore", "a"], "--drop is for named columns and namespaces"),
-        ("csv", ["--keep", "z"], "has no column 'z'"),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "options", "message"), [
+    ("csv", ["--keep", "a", "--ignore", "a"], "'a' is both in drop and in only; use one of the two"),
+    ("svm", ["--keep", "1"], "--only is for named columns and namespaces (vw, jsonl, csv, tsv, parquet, feather)"),
+    ("txt", ["--ignore", "a"], "--drop is for named columns and namespaces"),
+    ("csv", ["--keep", "z"], "has no column 'z'"),
+])  # fmt: skip
 def test_selections_that_make_no_sense_are_refused(suffix, options, message, tmp_path):
     path = table(tmp_path, "csv").rename(tmp_path / f"data.{suffix}")
     assert message in run("train", path, "--rule=arow", *options, status=2).stderr

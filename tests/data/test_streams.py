@@ -92,11 +92,9 @@ def assert_same_but_for_rounding(a, b):
 
 
 TASKS = {
-    "one class": lambda: random_rows([1]),
-    "two classes": lambda: random_rows(["-1", "+1"]),
-    "five classes": lambda: random_rows(["+1", "-1", "x", "2.0", "y"]),
-    "sets": random_sets,
-}
+    "one class": lambda: random_rows([1]), "two classes": lambda: random_rows(["-1", "+1"]),
+    "five classes": lambda: random_rows(["+1", "-1", "x", "2.0", "y"]), "sets": random_sets,
+}  # fmt: skip
 
 
 @pytest.mark.few(1)
@@ -182,22 +180,10 @@ def test_a_class_exists_from_its_first_row_on(tmp_path):
     assert streamed.learner.mistakes == learner.mistakes
 
 
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        ([1, -1], [-1, 1]),
-        ([-1, 1], [-1, 1]),
-        ([0, 1], [0, 1]),
-        ([1, 0], [0, 1]),
-        ([1, 2], [2, 1]),
-        ([2, 1], [2, 1]),
-        (["ham", "spam"], ["ham", "spam"]),
-        ([3, 2], [3, 2]),
-        ([1], [None, 1]),
-        ([0], [0, None]),
-        ([1, 5, -1], [5, 1, -1]),
-    ],
-)
+@pytest.mark.parametrize(("labels", "names"), [
+    ([1, -1], [-1, 1]), ([-1, 1], [-1, 1]), ([0, 1], [0, 1]), ([1, 0], [0, 1]), ([1, 2], [2, 1]), ([2, 1], [2, 1]),
+    (["ham", "spam"], ["ham", "spam"]), ([3, 2], [3, 2]), ([1], [None, 1]), ([0], [0, None]), ([1, 5, -1], [5, 1, -1]),
+])  # fmt: skip
 def test_numbers_of_classes(labels, names):
     table = ClassTable()
     numbers = [table.number(label) for label in labels]

@@ -288,23 +288,18 @@ def test_rows_without_their_key_are_an_error() -> None:
         EntityModels("user").fit(np.ones((3, 2)), [0, 1, 0])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
-    [
-        ({"key": 3}, TypeError, "key must be the name of a column"),
-        ({"entity_variance": 0}, ValueError, "entity_variance"),
-        ({"entity_variance": []}, ValueError, "entity_variance"),
-        ({"entity_variance": (0.1, 0.1)}, ValueError, "entity_variance"),
-        ({"entity_variance": "auto"}, ValueError, "entity_variance"),
-        ({"max_entities": 0}, ValueError, "max_entities"),
-        ({"max_age": 1.5}, ValueError, "max_age"),
-        ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
-        ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
-        ({"shared": OnlineClassifier(coverage_by=0)}, ValueError, "one set of errors for all"),
-        ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
-        ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "kind", "message"), [
+    ({"key": 3}, TypeError, "key must be the name of a column"),
+    ({"entity_variance": 0}, ValueError, "entity_variance"), ({"entity_variance": []}, ValueError, "entity_variance"),
+    ({"entity_variance": (0.1, 0.1)}, ValueError, "entity_variance"),
+    ({"entity_variance": "auto"}, ValueError, "entity_variance"), ({"max_entities": 0}, ValueError, "max_entities"),
+    ({"max_age": 1.5}, ValueError, "max_age"),
+    ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
+    ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
+    ({"shared": OnlineClassifier(coverage_by=0)}, ValueError, "one set of errors for all"),
+    ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
+    ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
+])  # fmt: skip
 def test_bad_parameters_are_errors(parameters: dict[str, Any], kind: type[Exception], message: str) -> None:
     X, y, key = people(50)
     with pytest.raises(kind, match=message):

@@ -160,19 +160,15 @@ def test_a_plot_is_drawn(ok, data, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {"data.svm", "curves.png", "curves.svg", "curves.pdf"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["--rules", "arow,nonsense"], "unknown rule 'nonsense'; expected one of perceptron"),
-        (["--rules", ""], "unknown rule ''"),
-        (["--plot", "{tmp}/x.txt"], "--plot: unknown file type, got {tmp}/x.txt; expected one of .png, .svg, .pdf"),
-        (["--plot", "{tmp}/no/x.png"], "directory {tmp}/no does not exist"),
-        (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),
-        (["--prior-variance", "0"], "prior_variance must be in"),
-        (["--classes", "a,b"], "is not one of the classes"),
-        (["--threads", "0"], "--threads"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "problem"), [
+    (["--rules", "arow,nonsense"], "unknown rule 'nonsense'; expected one of perceptron"),
+    (["--rules", ""], "unknown rule ''"),
+    (["--plot", "{tmp}/x.txt"], "--plot: unknown file type, got {tmp}/x.txt; expected one of .png, .svg, .pdf"),
+    (["--plot", "{tmp}/no/x.png"], "directory {tmp}/no does not exist"),
+    (["--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,1,2"], "couples the classes"),
+    (["--prior-variance", "0"], "prior_variance must be in"), (["--classes", "a,b"], "is not one of the classes"),
+    (["--threads", "0"], "--threads"),
+])  # fmt: skip
 def test_what_is_wrong_is_one_line(call, data, tmp_path, arguments, problem):
     code, out, err = call("compare", data, *(a.format(data=data, tmp=tmp_path) for a in arguments))
     assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1

@@ -66,11 +66,9 @@ def test_a_run_of_a_stack_is_the_loop_over_its_members_and_their_mixture(classes
     X, y = noisy(n=90, d=3, classes=classes)
     X[:, 1] *= 1e3
     members = [
-        OnlineClassifier(view="standard"),
-        OnlineClassifier("logistic", prior_variance=3.0, view="standard"),
-        OnlineClassifier("probit", view="unit"),
-        OnlineClassifier(covariance="shared", view="standard"),
-    ]
+        OnlineClassifier(view="standard"), OnlineClassifier("logistic", prior_variance=3.0, view="standard"),
+        OnlineClassifier("probit", view="unit"), OnlineClassifier(covariance="shared", view="standard"),
+    ]  # fmt: skip
     learners = [member._new_learner(3, classes, False, None) for member in members]
     mixture, losses, wrong = Mixture(len(members)), [], []
     for i in range(len(y)):
@@ -182,15 +180,10 @@ def test_stream_is_the_matrix(tmp_path, model, at):
     np.testing.assert_allclose(curve.log_loss, expected.log_loss)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"passes": 0}, "passes"),
-        ({"permutations": 0}, "permutations"),
-        ({"at": 0}, "at must"),
-        ({"at": [999]}, "at must"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"passes": 0}, "passes"), ({"permutations": 0}, "permutations"), ({"at": 0}, "at must"),
+    ({"at": [999]}, "at must"),
+])  # fmt: skip
 def test_bad_parameters(options, message):
     X, y = noisy()
     with pytest.raises(ValueError, match=message):
@@ -203,13 +196,10 @@ def test_a_confidence_that_is_no_fraction():
         progressive_validation(OnlineClassifier(), X, y).band(confidence=95)
 
 
-@pytest.mark.parametrize(
-    ("model", "at", "error", "message"),
-    [
-        (Perceptron(), None, TypeError, "a stream needs an OnlineClassifier or an AutoClassifier, got Perceptron"),
-        (OnlineClassifier(), 0, ValueError, "at must be a number of rows >= 1, got 0"),
-    ],
-)
+@pytest.mark.parametrize(("model", "at", "error", "message"), [
+    (Perceptron(), None, TypeError, "a stream needs an OnlineClassifier or an AutoClassifier, got Perceptron"),
+    (OnlineClassifier(), 0, ValueError, "at must be a number of rows >= 1, got 0"),
+])  # fmt: skip
 def test_bad_parameters_of_streams(tmp_path, model, at, error, message):
     (tmp_path / "data.svm").write_text(rows(30))
     with open_stream(tmp_path / "data.svm") as stream, pytest.raises(error, match=message):

@@ -321,12 +321,9 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
     for rule in (rule for rule in rules if has_task(rule, task)):
         learner = Learner(Settings(rule, covariance, task, fit_intercept=False, dtype=dtype, **own), 2, 2)
         counting = (
-            "counters",
-            "calibration",
-            "conformal",
-            "variances",
+            "counters", "calibration", "conformal", "variances",
             *(name for name in learner.state if name.startswith("block.")),
-        )
+        )  # fmt: skip
         before = {name: array.copy() for name, array in known(learner).items() if name not in counting}
         learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)
@@ -335,15 +332,11 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
         assert_loads(learner, X, tmp_path / "model.cw")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("rows.vw", "1 | x:1e-200\n-1 | x:-1e-160 y:1e-150\n"),
-        ("rows.svm", "1 1:1e-200\n-1 1:-1e-160 2:1e-150\n"),
-        ("rows.csv", "label,x,y\n1,1e-200,0\n-1,-1e-160,1e-150\n"),
-        ("rows.jsonl", '{"label": 1, "x": 1e-200}\n{"label": -1, "x": -1e-160, "y": 1e-150}\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("rows.vw", "1 | x:1e-200\n-1 | x:-1e-160 y:1e-150\n"), ("rows.svm", "1 1:1e-200\n-1 1:-1e-160 2:1e-150\n"),
+    ("rows.csv", "label,x,y\n1,1e-200,0\n-1,-1e-160,1e-150\n"),
+    ("rows.jsonl", '{"label": 1, "x": 1e-200}\n{"label": -1, "x": -1e-160, "y": 1e-150}\n'),
+])  # fmt: skip
 def test_files_of_rows_whose_length_underflows_give_models_that_can_be_read(name, text, ok, tmp_path):
     (tmp_path / name).write_text(text)
     columns = () if name.endswith(("vw", "svm")) else ("--label", "label")

@@ -302,18 +302,12 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["{data}"], "not a model file"),
-        (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
-        (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"),
-        (["{model}", "--row", ""], "--row has no rows"),
-        (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
-        (["{model}", "--plot", "{model}.txt"], "--plot: unknown file type"),
-        (["{model}", "--top", "0"], "--top"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "problem"), [
+    (["{data}"], "not a model file"), (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
+    (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"), (["{model}", "--row", ""], "--row has no rows"),
+    (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
+    (["{model}", "--plot", "{model}.txt"], "--plot: unknown file type"), (["{model}", "--top", "0"], "--top"),
+])  # fmt: skip
 def test_errors_are_one_line(ok, call, data, tmp_path, arguments, problem):
     model = tmp_path / "m.cw"
     ok("train", data, "--rule=arow", "-q", "-o", model)

@@ -195,17 +195,11 @@ def test_statistics_of_targets_out_of_range_are_refused(at, value, tmp_path):
         load(tmp_path / "m.cw")
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("calibration", lambda a: a[:-1]),
-        ("calibration", lambda a: np.tile(a, 2)),
-        ("calibration", lambda a: a.astype(np.float32)),
-        ("weights", lambda a: np.repeat(a, 2, axis=2)),
-        ("center.mean", lambda a: a[1:]),
-        ("center.rows", lambda a: -a),
-    ],
-)
+@pytest.mark.parametrize(("name", "change"), [
+    ("calibration", lambda a: a[:-1]), ("calibration", lambda a: np.tile(a, 2)),
+    ("calibration", lambda a: a.astype(np.float32)), ("weights", lambda a: np.repeat(a, 2, axis=2)),
+    ("center.mean", lambda a: a[1:]), ("center.rows", lambda a: -a),
+])  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(name, change, tmp_path):
     OnlineRegressor().fit(X, COUNTS).save(tmp_path / "m.cw")
     header, arrays = contents_of(tmp_path / "m.cw")

@@ -103,13 +103,9 @@ def noisy_numbers():
 
 
 EXPERIMENTS = {
-    "noisy": (noisy_numbers, None),
-    "synthetic": (synthetic_numbers, None),
-    "text": (text_numbers, "reuters21578"),
-    "bounds": (bound_numbers, None),
-    "multiclass": (multiclass_numbers, "letter"),
-    "labels": (label_numbers, "scene"),
-}
+    "noisy": (noisy_numbers, None), "synthetic": (synthetic_numbers, None), "text": (text_numbers, "reuters21578"),
+    "bounds": (bound_numbers, None), "multiclass": (multiclass_numbers, "letter"), "labels": (label_numbers, "scene"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -86,15 +86,12 @@ def test_moments_anywhere(rule):
     anywhere()
 
 
-@pytest.mark.parametrize(
-    ("rule", "likelihood", "m", "v", "parameters"),
-    [
-        ("probit", lambda s: mp.ncdf(s / 0.5), -1.5, 2.0, {"noise": 0.5}),
-        ("probit", lambda s: mp.ncdf(s / 2), 0.5, 0.3, {"noise": 2.0}),
-        ("gibbs_pa_exact", lambda s: mp.exp(-3 * max(1 - s, 0)), -0.5, 2.0, {"c": 1.5, "epsilon": 1.0}),
-        ("gibbs_pa_exact", lambda s: mp.exp(-max(0.5 - s, 0)), 1.5, 0.3, {"c": 0.5, "epsilon": 0.5}),
-    ],
-)
+@pytest.mark.parametrize(("rule", "likelihood", "m", "v", "parameters"), [
+    ("probit", lambda s: mp.ncdf(s / 0.5), -1.5, 2.0, {"noise": 0.5}),
+    ("probit", lambda s: mp.ncdf(s / 2), 0.5, 0.3, {"noise": 2.0}),
+    ("gibbs_pa_exact", lambda s: mp.exp(-3 * max(1 - s, 0)), -0.5, 2.0, {"c": 1.5, "epsilon": 1.0}),
+    ("gibbs_pa_exact", lambda s: mp.exp(-max(0.5 - s, 0)), 1.5, 0.3, {"c": 0.5, "epsilon": 0.5}),
+])  # fmt: skip
 def test_the_oracle_itself_by_quadrature(rule, likelihood, m, v, parameters):
     def moment(n):
         knots = [m - 20 * v**0.5, 0, parameters.get("epsilon", 0.1), 2, m + 20 * v**0.5]

@@ -27,11 +27,8 @@ def test_a_narrow_table_has_so_many_columns():
 
 def test_members_on_quantiles_need_rows_and_products_of_bins_few_columns():
     few, many, wide, more = (
-        names(table(20, 999)),
-        names(table(20, 1000)),
-        names(table(21, 1000)),
-        names(table(129, 1000)),
-    )
+        names(table(20, 999)), names(table(20, 1000)), names(table(21, 1000)), names(table(129, 1000)),
+    )  # fmt: skip
     assert not any("bins" in name or "ranks" in name for name in few)
     assert "arow with all covariances on wide cosines" in few
     assert {"logistic on bins, forget 0.03", "logistic on products of 6 bins"} <= set(many)

@@ -202,18 +202,12 @@ def test_kept_rows_are_those_of_the_order_of_training():
     assert [part.n for part in rows._replace(classes=np.array([1, 1, 2, 2, 2, 3, 3])).by_classes()] == [2, 3, 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("early.columns", lambda array: array + 100),
-        ("early.start", lambda array: array[::-1].copy()),
-        ("early.labels", lambda array: array + 2),
-        ("early.weight", lambda array: -array),
-        ("early.classes", lambda array: array[1:]),
-        ("early.kind", lambda array: array + 5),
-        ("early.values", lambda array: array * np.nan),
-    ],
-)
+@pytest.mark.parametrize(("name", "change"), [
+    ("early.columns", lambda array: array + 100), ("early.start", lambda array: array[::-1].copy()),
+    ("early.labels", lambda array: array + 2), ("early.weight", lambda array: -array),
+    ("early.classes", lambda array: array[1:]), ("early.kind", lambda array: array + 5),
+    ("early.values", lambda array: array * np.nan),
+])  # fmt: skip
 def test_damaged_first_rows_are_refused(name, change, tmp_path):
     AutoClassifier().partial_fit(*numbers(30), classes=[0, 1]).save(tmp_path / "model")
     header, arrays = contents_of(tmp_path / "model")

@@ -24,18 +24,14 @@ from tests.states import settled_state
 X, Y = make_friedman1(2400, noise=1.0, random_state=1)
 PRICES, N = np.exp(Y / 5), 1600
 TARGETS = {
-    "prices": (PRICES, True),
-    "counts, some 0": (np.random.default_rng(0).poisson(PRICES / 5.0), True),
-    "normal": (Y - Y.mean(), False),
-    "skewed to the left": (PRICES.max() - PRICES, False),
+    "prices": (PRICES, True), "counts, some 0": (np.random.default_rng(0).poisson(PRICES / 5.0), True),
+    "normal": (Y - Y.mean(), False), "skewed to the left": (PRICES.max() - PRICES, False),
     "one below 0": (np.append(-1e-9, PRICES), False),
-    "nearly all 0": (np.where(np.arange(len(PRICES)) % 3, 0.0, PRICES), False),
-    "all equal": (np.ones(50), False),
+    "nearly all 0": (np.where(np.arange(len(PRICES)) % 3, 0.0, PRICES), False), "all equal": (np.ones(50), False),
     "logarithms more skewed": (np.append(np.geomspace(1e-90, 1.0, 5), np.linspace(3.0, 7.0, 50) ** 2), False),
-    "one": (PRICES[:1], False),
-    "the smallest numbers": (5e-324 * np.round(PRICES), False),
+    "one": (PRICES[:1], False), "the smallest numbers": (5e-324 * np.round(PRICES), False),
     "large numbers": (1e49 * PRICES / PRICES.max(), True),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -213,19 +213,13 @@ def test_a_collapse_is_reported():
         OnlineMedLDA(4, "averaging", n_inner=1, random_state=0).fit(X, TARGETS["labels"][:, ::2])
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_topics": 0}, "n_topics must be in"),
-        ({"n_topics": 2.5}, "n_topics must be an integer"),
-        ({"classifier": "svm"}, "classifier: expected one of 'gibbs', 'averaging'"),
-        ({"topic_expectation": "mode"}, "topic_expectation: expected one of"),
-        ({"c": -1.0}, "c must be in"),
-        ({"epsilon": 0.0}, "epsilon must be in"),
-        ({"step_size": float("inf")}, "step_size must be in"),
-        ({"n_topics": None, "max_topics": 0}, "max_topics must be in"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"n_topics": 0}, "n_topics must be in"), ({"n_topics": 2.5}, "n_topics must be an integer"),
+    ({"classifier": "svm"}, "classifier: expected one of 'gibbs', 'averaging'"),
+    ({"topic_expectation": "mode"}, "topic_expectation: expected one of"), ({"c": -1.0}, "c must be in"),
+    ({"epsilon": 0.0}, "epsilon must be in"), ({"step_size": float("inf")}, "step_size must be in"),
+    ({"n_topics": None, "max_topics": 0}, "max_topics must be in"),
+])  # fmt: skip
 def test_bad_parameters_leave_the_model_as_it_was(settings, message):
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
     before = model.decision_function(X)
@@ -320,15 +314,12 @@ def test_weights_favor_their_classes(tmp_path):
     np.testing.assert_allclose(balanced.coef_, same.coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
-        (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
-        (np.ones(3), r"one number per row, shape \(240,\), got shape \(3,\)"),
-        (np.zeros(240), "at least one non-zero number"),
-    ],
-)
+@pytest.mark.parametrize(("weight", "message"), [
+    (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
+    (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
+    (np.ones(3), r"one number per row, shape \(240,\), got shape \(3,\)"),
+    (np.zeros(240), "at least one non-zero number"),
+])  # fmt: skip
 def test_bad_weights(weight, message):
     with pytest.raises(ValueError, match=message):
         OnlineMedLDA(3).fit(X, TARGETS["binary"], sample_weight=weight)
