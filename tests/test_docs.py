@@ -78,7 +78,7 @@ def long(values, *slow):
     assert {*slow} <= {getattr(value, "name", value) for value in values}
     marks = {
         name: ON_SPARK if name.startswith(NEEDS_SPARK)
-        else [pytest.mark.long] if name in slow else []
+        else [pytest.mark.long("minutes")] if name in slow else []
         for name in (getattr(value, "name", value) for value in values)
     }  # fmt: skip
     return [pytest.param(value, marks=marks[getattr(value, "name", value)]) for value in values]

@@ -92,7 +92,6 @@ def test_play_gives_what_estimators_of_all_actions_give(tmp_path):
     assert model.n_learned == 100
 
 
-@pytest.mark.long
 def test_a_policy_that_learns_from_a_log_is_valued_before_each_reward(tmp_path):
     decisions = list(read_decisions(written(tmp_path / "log", *log_of(1500), FULL | {"reward": None})))
     model = DecisionModel()

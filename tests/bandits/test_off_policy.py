@@ -159,7 +159,7 @@ def test_estimates_are_those_of_plain_numpy():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.long  # it imports PyTorch
+@pytest.mark.long("imports PyTorch")
 def test_estimates_are_those_of_the_open_bandit_pipeline():
     ope = pytest.importorskip("obp.ope", reason="needs the Open Bandit Pipeline", exc_type=ImportError)
     x, a, r = sample(300, np.random.default_rng(6))
@@ -233,6 +233,7 @@ BOUNDED = [
 ]  # fmt: skip
 
 
+@pytest.mark.long("500 logs")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("propensity", [0.05, 0.001])
 @pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
@@ -242,7 +243,7 @@ def test_bounds_hold_where_propensities_come_near_0(estimator, options, propensi
     assert coverage(estimator, propensity, 300, 100, **options)[0] >= 0.89
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of logs")
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 @pytest.mark.parametrize("n", [2, 30, 1000, 10_000])
 @pytest.mark.parametrize("propensity", [0.3, 0.03, 0.002, 1e-4])

@@ -54,7 +54,9 @@ def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
             assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
 
 
-@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.long) for name in ("a9a", "usps")), "bibtex"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.long("large data")) for name in ("a9a", "usps")), "bibtex"]
+)
 def test_real_data(name, tmp_path):
     folder = shared_data(name)
     path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")
@@ -156,7 +158,7 @@ def test_another_way_of_reading_is_refused(tmp_path, data):
         list(open_stream(cache, keep=["tag"]))
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long("every byte"))])
 def test_any_byte_that_has_changed_is_noticed(tmp_path, monkeypatch, step):
     file, cache = tmp_path / "rows.svm", tmp_path / "cache"
     file.write_bytes(text_of(TASKS["sets"]())[:3000].rpartition(b"\n")[0] + b"\n")

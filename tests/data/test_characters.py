@@ -13,7 +13,7 @@ SAME_UNICODE = HEADER.startswith(f"// Unicode {unicodedata.unidata_version},")
 needs_same_unicode = pytest.mark.skipif(not SAME_UNICODE, reason="this Python has the tables of another Unicode")
 CODES = list(TABLES["codes"]())
 MANY = 1 << 12
-SOME = [pytest.param(CODES[::7], id="some"), pytest.param(CODES, id="all", marks=pytest.mark.long)]
+SOME = [pytest.param(CODES[::7], id="some"), pytest.param(CODES, id="all", marks=pytest.mark.long("every character"))]
 
 
 def one_row(text, **how):
@@ -21,7 +21,7 @@ def one_row(text, **how):
     return row
 
 
-@pytest.mark.long
+@pytest.mark.long("every character")
 @needs_same_unicode
 def test_the_tables_are_those_the_script_writes():
     assert TABLES["header"]() == HEADER
@@ -43,7 +43,7 @@ def test_words_of_every_character(codes):
 
 
 @needs_same_unicode
-@pytest.mark.long
+@pytest.mark.long("every character, twice")
 def test_lower_case_of_a_sigma_beside_every_character():
     beyond = {run >> 8 for run in TABLES["runs"]()}  # where little differs
     codes = [code for code in CODES if code < 0x20000 or code in beyond]

@@ -111,7 +111,7 @@ def test_sets_of_scikit_learn_do_not_warn(rows):
     assert not warned(OnlineClassifier(shuffle=True, random_state=0, view=None).fit, *rows(return_X_y=True))
 
 
-@pytest.mark.long
+@pytest.mark.long("seven data sets")
 @pytest.mark.parametrize("name", ["a9a", "spambase", "letter", "shuttle", "enron1", "avazu", "yeast"])
 def test_real_data_do_not_warn(name):
     X, y, _, _ = load(name)

@@ -112,6 +112,7 @@ def written(tmp_path, text, name="rows.csv"):
 CODES = ["9e1", "a5", "77", "b0", "a5", "c1"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [1, 100, 1 << 20])
 @pytest.mark.parametrize("header", [True, False])
 def test_columns_of_codes_are_categories_throughout(tmp_path, chunk_bytes, header):
@@ -279,7 +280,7 @@ def test_bytes_that_are_no_utf8_do_not_matter_in_dropped_columns(tmp_path):
         read(path)
 
 
-@pytest.mark.long
+@pytest.mark.long("130 MB")
 def test_a_row_without_end_does_not_fill_the_memory(tmp_path):
     file = written(tmp_path, b'label,x\n1,"' + b"a,b,\n" * (13 << 20) + b"\n")
     with pytest.raises(DataError, match="line 2: a quote is never closed"):

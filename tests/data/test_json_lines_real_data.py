@@ -59,6 +59,7 @@ SETS = {
     "criteo": (criteo, {"category": ("counts.I1",)}),
     "a9a": (a9a, {}),
 }
+LARGE = [pytest.param(name, marks=pytest.mark.long("large text")) for name in ("imdb", "enron", "newsgroups")]
 
 
 def svmlight_of(rows, columns):
@@ -86,8 +87,7 @@ def answers(learner, path, **how):
     return np.concatenate([learner.learner.decision(answering.matrix(batch)) for batch in stream])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", [*LARGE, "criteo", "a9a"])
 def test_learning_is_that_from_svmlight(tmp_path, name):
     make, how = SETS[name]
     lines = [line.rstrip("\n") for line in make()]

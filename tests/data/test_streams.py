@@ -132,6 +132,7 @@ def test_training_goes_on_exactly_where_it_stopped(tmp_path, rule, task, dtype):
     assert_same(whole, resumed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", [CELLIP(gamma=0.01), IELLIP(b=0.999, c=0.3)])
@@ -283,7 +284,7 @@ def test_parts_of_a_batch_are_its_rows(tmp_path):
     assert isinstance(parts[0], Batch) and isinstance(parts[0].matrix, _core.Matrix)
 
 
-@pytest.mark.long
+@pytest.mark.long("real data, cut at four sizes")
 @pytest.mark.parametrize("name", ["a9a", "usps", "scene", "bibtex", "letter"])
 def test_real_data_wherever_they_are_cut(name):
     folder = shared_data(name)

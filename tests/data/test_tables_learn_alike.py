@@ -100,7 +100,8 @@ def learned(path, **how):
 
 
 @pytest.mark.parametrize("name", [
-    *(pytest.param(name, marks=pytest.mark.long) for name in ("a9a", "elec2")), "criteo_sample", "avazu_sample",
+    *(pytest.param(name, marks=pytest.mark.long("large data")) for name in ("a9a", "elec2", "avazu_sample")),
+    "criteo_sample",
 ])  # fmt: skip
 def test_every_format_teaches_the_same(tmp_path, name):
     rows, categories = SETS[name]

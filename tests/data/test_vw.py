@@ -84,7 +84,6 @@ def lines(draw):
     return text + draw(st.sampled_from(["\n", "\r\n", "\n \n"]))
 
 
-@pytest.mark.long
 @given(
     st.lists(lines(), max_size=8).map(lambda rows: "".join(rows).encode()), st.lists(st.integers(0, 400), max_size=6)
 )
@@ -195,7 +194,6 @@ def test_only_tags_can_be_kept(tmp_path):
         list(open_stream(file, keep=("id",)))
 
 
-@pytest.mark.long
 def test_learns_what_it_learns_from_the_same_rows_as_svmlight(tmp_path):
     X, y = load_svmlight_file(str(shared_data("a9a") / "train.svm.gz"))
     X, y = X[:8000], y[:8000].astype(int)

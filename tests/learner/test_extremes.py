@@ -132,7 +132,7 @@ def most(X, settings, weights):
 
 
 @pytest.mark.parametrize(
-    "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[SHORT:])]
+    "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long("more seeds")) for seed in SEEDS[SHORT:])]
 )
 def test_nothing_that_is_not_finite_is_kept_reported_or_saved(seed, tmp_path):
     rng = np.random.default_rng(seed)
@@ -243,6 +243,7 @@ def test_few_rows_of_a_large_model_are_undone_from_a_log(options):
     assert bytes_of(learner) == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     ("covariance", "options"),

@@ -34,7 +34,7 @@ def twin_of(rule, covariance, fit_intercept, prior):
     )  # fmt: skip
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -63,7 +63,8 @@ RESUME = textwrap.dedent(
 )
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2))])
+@pytest.mark.long("new processes")
+@pytest.mark.parametrize("part", range(3))
 def test_exact_resume_in_a_new_process(tmp_path, part):
     """For every rule, training on A, saving, loading elsewhere and training on B equals A then B bit for bit."""
     whole = {}

@@ -63,7 +63,7 @@ def targets(n):
     return COUNTS if n == 1 else BOTH
 
 
-@pytest.mark.long
+@pytest.mark.long("a new process")
 def test_exact_resume_in_a_new_process(tmp_path):
     """Training on A, saving, loading elsewhere and training on B equals A then B, bit for bit."""
     whole = {}

@@ -297,6 +297,7 @@ def test_numbers_that_cannot_be_drawn(make, message):
         make()
 
 
+@pytest.mark.long("a process of its own")
 def test_matplotlib_is_imported_late_and_its_absence_reported():
     code = """
 import sys

@@ -44,7 +44,7 @@ def test_the_tables_of_rules_are_complete():
         assert drawn == set(RULES[name]().get_params()), f"the parameters of {name} in tests/tables/rule_cases.py"
 
 
-@law_of(list(CASES), examples=50)
+@law_of(list(CASES))
 def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation):
     acts = CASES[name].acts(*situation, p)
     answer = step(name, *situation, **p)
@@ -63,7 +63,7 @@ def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation
         assert zeta == 0 or RULES[name].learns_precision
 
 
-@law_of([name for name, case in CASES.items() if case.after], examples=50)
+@law_of([name for name, case in CASES.items() if case.after])
 def test_what_holds_after_the_step(name, p, situation):
     # alpha and zeta each carry a few roundings: 1e-14, relative. m' inherits that of alpha v, hence measured in
     # |m| + |m'|; v'/v inherits that of zeta.

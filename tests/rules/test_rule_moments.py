@@ -58,6 +58,7 @@ def test_logistic_has_the_moments_of_its_mixture(t, v):
     assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
 
 
+@pytest.mark.long("quadrature to 20 digits")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("v", [1e-3, 0.3, 1.0, 3.0, 10.0, 30.0, 300.0])
 @pytest.mark.parametrize("t", [-30, -6, -3, -1, -0.1, 0.0, 0.5, 2, 5])
@@ -86,6 +87,7 @@ def test_moments_anywhere(rule):
     anywhere()
 
 
+@pytest.mark.long("quadrature to 50 digits")
 @pytest.mark.parametrize(("rule", "likelihood", "m", "v", "parameters"), [
     ("probit", lambda s: mp.ncdf(s / 0.5), -1.5, 2.0, {"noise": 0.5}),
     ("probit", lambda s: mp.ncdf(s / 2), 0.5, 0.3, {"noise": 2.0}),

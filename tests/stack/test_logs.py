@@ -73,7 +73,7 @@ def test_predictions_stay_within_twice_the_largest_target_so_far():
     assert means[logs].max() <= 2.0 * 2.0 * PRICES[:N].max() * (1 + 1e-12)  # and the smearing factor
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_they_are_the_same_under_any_cut_and_after_any_file(several, tmp_path):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES
     y = y * np.where(np.arange(len(y)) == 1100, -1.0, 1.0).reshape(
@@ -118,7 +118,7 @@ def test_rows_of_parts_count_once_in_a_merged_stack():
     assert errors(merged.predict(X[N:])) < 1.03 * errors(base.partial_fit(X[1000:N], PRICES[1000:N]).predict(X[N:]))
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_a_graph_and_an_explanation_say_the_same(several):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES
     model = AutoRegressor().fit(X[:N], y[:N])
@@ -136,6 +136,7 @@ def named(row):
     return {f"x{k}": x for k, x in enumerate(row.tolist())}
 
 
+@pytest.mark.long("1,010 rows one by one")
 def test_single_rows_are_those_of_the_stack():
     model = RiverRegressor()
     for x, y in zip(X[:1010], PRICES, strict=False):

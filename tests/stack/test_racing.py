@@ -153,7 +153,7 @@ def test_merged_stacks_have_the_members_that_none_has_dropped():
         merge([long, short])
 
 
-@pytest.mark.parametrize("pieces", [1, 7])
+@pytest.mark.parametrize("pieces", [1, pytest.param(7, marks=pytest.mark.long("518 calls"))])
 def test_many_classes_drop_the_members_on_products(monkeypatch, pieces):
     """The first rows, which choose the members, have few classes where rows are sorted by them."""
     monkeypatch.setattr(racing, "MAX_PRODUCTS", 2**14)

@@ -155,6 +155,7 @@ RESUME = textwrap.dedent(
 )
 
 
+@pytest.mark.long("a new process")
 def test_exact_resume_in_a_new_process(tmp_path):
     from scipy.sparse import save_npz
 
@@ -353,7 +354,7 @@ def test_progress_is_reported():
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize(("n_topics", "seeds", "least"), [
     (5, 3, 0.82), (20, 3, 0.82),
-    pytest.param(50, 2, 0.81, marks=pytest.mark.long), pytest.param(100, 2, 0.81, marks=pytest.mark.long),
+    *(pytest.param(n, 2, 0.81, marks=pytest.mark.long("many topics")) for n in (50, 100)),
 ])  # fmt: skip
 def test_atheism_against_religion(classifier, n_topics, seeds, least):
     """Split by date, without stop words: mean accuracy over seeds with the defaults."""

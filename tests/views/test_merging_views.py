@@ -98,6 +98,7 @@ def statistics(name, twin):
     return {f"{name}.rows": np.atleast_1d(twin.rows), f"{name}.frequency": having}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize(

@@ -139,6 +139,7 @@ def test_more_than_a_thousand_rows_are_those_of_the_twin(view, kind):
     close([found[i] for i in expected], list(expected.values()))
 
 
+@pytest.mark.long("twelve graphs")
 def test_an_exported_graph_makes_the_same_rows(tmp_path):
     """After all and after few values, at ties and edges, with missing values and words between numbers."""
     pytest.importorskip("onnx")
