@@ -20,7 +20,7 @@ from confidently.bandits import (
     flat,
     in_slot,
 )
-from confidently.bandits.draws import uniform, with_shares
+from confidently.bandits.draws import drawn, uniform, with_shares
 from confidently.bandits.named_features import FeatureNames
 
 ACTIONS = [Action("a", {"size": 0.5}), Action("b", {"color": "red"}), Action("c", {"color": "blue", "size": -1.0})]
@@ -221,19 +221,27 @@ def test_a_baseline_is_chosen_for_certain_and_the_policy_says_what_it_prefers():
     assert found.probabilities.tolist() == np.eye(3)[found.chosen].tolist()
 
 
-def test_slots_have_different_actions_and_probabilities_given_those_before():
-    model = trained(shared=True, policy=EpsilonGreedy(0.5))[0]
+@pytest.mark.parametrize("n_slots", [1, 3, 4])
+def test_each_slot_is_a_decision_among_the_actions_that_are_left(n_slots):
+    model = trained(shared=True, policy=EpsilonGreedy(0.5), seed=2)[0]
     for i in range(50):
         model.learn(in_slot({"city": "c1"}, {"place": "top"}), ACTIONS[i % 3], i % 3 == 0)
+    actions = [*ACTIONS, Action("d", excluded=True), Action("e", cost=0.1, min_share=0.2)]
+    slots = [{"place": "top"}, {"place": "side"}, {}, "a name"][:n_slots]
     for i in range(20):
-        found = model.decide_slots({"city": "c1"}, [{"place": "top"}, {"place": "side"}], ACTIONS, str(i))
-        assert len({one.chosen for one in found}) == 2
-        assert found[1].probabilities[found[0].chosen] == 0.0
-        without = [one._replace(excluded=k == found[0].chosen) for k, one in enumerate(ACTIONS)]
-        expected = model.probabilities(in_slot({"city": "c1"}, {"place": "side"}), without)
-        np.testing.assert_allclose(found[1].probabilities, expected)
-    found = model.decide_slots({}, [{}, {}], ACTIONS, "x", baselines=[2, 0])
-    assert [(one.chosen, one.probability) for one in found] == [(2, 1.0), (0, 1.0)]
+        found, left = model.decide_slots({"city": "c1"}, slots, actions, str(i)), list(actions)
+        for k, one in enumerate(found):
+            expected = model.probabilities(in_slot({"city": "c1"}, slots[k]), left)
+            np.testing.assert_allclose(one.probabilities, expected)
+            assert one.chosen == one.preferred == drawn(expected, uniform(2, f"{i}/{k}"))
+            assert one.probability == one.probabilities[one.chosen] > 0.0
+            left[one.chosen] = left[one.chosen]._replace(excluded=True)
+        assert len({one.chosen for one in found}) == n_slots and 3 not in {one.chosen for one in found}
+    baselines = [2, 0, 4, 1][:n_slots]
+    found = model.decide_slots({}, slots, actions, "x", baselines=baselines)
+    assert [(one.chosen, one.probability) for one in found] == [(k, 1.0) for k in baselines]
+    with pytest.raises(ValueError, match="slots: 5 for 4 actions"):
+        model.decide_slots({}, [{}] * 5, actions, "x")
 
 
 def test_explanations_add_up():

@@ -85,27 +85,20 @@ def test_prediction_warns_of_what_training_had(tmp_path):
     assert "no column 'text' (--text)" in message
 
 
-@pytest.mark.parametrize(
-    ("name", "how", "hint"),
-    [
-        (
-            "a.tsv",
-            {},
-            "not a header, name the columns with --columns, or read a label, a tab and text with --format text)",
-        ),
-        (
-            "a.csv",
-            {},
-            "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
-        ),
-        ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
-        (
-            "a.csv",
-            {"ignore_labels": True, "text": "x"},
-            "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "how", "hint"), [
+    ("a.tsv", {}, "not a header, name the columns with --columns, or read a label, a tab and text with --format text)"),
+    (
+        "a.csv",
+        {},
+        "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
+    ),
+    ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
+    (
+        "a.csv",
+        {"ignore_labels": True, "text": "x"},
+        "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
+    ),
+])  # fmt: skip
 def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
     with pytest.raises(DataError) as error:

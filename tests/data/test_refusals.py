@@ -104,15 +104,11 @@ def test_a_header_that_json_cannot_hold_leaves_no_file(tmp_path):
     assert not (tmp_path / f"cache{PARTIAL}").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda blocks: [blocks[0]._replace(offset=blocks[0].offset + 64)], "the block at .* does not fit"),
-        (lambda blocks: [blocks[0]._replace(bytes=blocks[0].bytes + 64)], "the block at .* does not fit"),
-        (lambda blocks: [], "blocks are missing"),
-        (lambda blocks: blocks * 2, "the block at .* does not fit"),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda blocks: [blocks[0]._replace(offset=blocks[0].offset + 64)], "the block at .* does not fit"),
+    (lambda blocks: [blocks[0]._replace(bytes=blocks[0].bytes + 64)], "the block at .* does not fit"),
+    (lambda blocks: [], "blocks are missing"), (lambda blocks: blocks * 2, "the block at .* does not fit"),
+])  # fmt: skip
 def test_an_index_whose_blocks_are_not_those_of_the_file(tmp_path, change, problem):
     writer = CacheWriter(tmp_path / "cache", {})
     writer.add({"values": np.ones(3)}, {})

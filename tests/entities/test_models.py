@@ -200,6 +200,28 @@ def test_a_saved_model_continues_bit_for_bit(kind: str, tmp_path: Any) -> None:
             np.testing.assert_array_equal(one._table.state()[name], array, err_msg=name)
 
 
+@pytest.mark.parametrize("n_rows", [1000, 7])
+@pytest.mark.parametrize("kind", ["classes", "numbers", "numbers of many columns"])
+def test_an_entity_is_forgotten_when_none_of_the_last_rows_was_its_own(kind: str, n_rows: int) -> None:
+    """Predictions forget it at once, and the list of keys with the rows at most as many later."""
+    random, age = np.random.default_rng(0), 30
+    X, key = random.normal(size=(120, 20 if "many" in kind else 3)), random.integers(0, 5, 120)
+    key[:11] = 7
+    numbers = X[:, 0] * np.where(key == 7, 3.0, -1.0)
+    y = (numbers > 0).astype(int) if kind == "classes" else numbers
+    shared = (OnlineClassifier if kind == "classes" else OnlineRegressor)(view=None)
+    for after, known, listed in ((age - 1, True, True), (age, False, True), (2 * age + 1, False, False)):
+        model = EntityModels(shared=shared, max_age=age)
+        for first in range(0, 11 + after, n_rows):
+            rows = slice(first, min(first + n_rows, 11 + after))
+            more = {"classes": [0, 1]} if kind == "classes" else {}
+            model.partial_fit(X[rows], y[rows], key=key[rows], **more)
+        answers = model.predict_proba if kind == "classes" else model.predict
+        assert np.allclose(answers(X[:9], key=[7] * 9), answers(X[:9], key=[99] * 9)) != known
+        assert (7 in model.keys_) == listed and model.n_entities_ == 5 + listed
+        assert not listed or (model.deviation(7).rows, model.deviation(7).age) == (11, after)
+
+
 def test_a_damaged_file_is_refused(tmp_path: Any) -> None:
     rows, y = taste(50)
     EntityModels("user").fit(rows, y).save(tmp_path / "whole")
@@ -231,11 +253,9 @@ BAD_KEYS: list[tuple[Any, type[Exception], str]] = [
     (["a", 1, "b"], TypeError, "row 2: expected strings as in row 1, got 1"),
     ([True, False, True], TypeError, "row 1: expected a string or an integer, got True"),
     ([0.5, 1.5, 2.5], TypeError, "row 1: expected a string or an integer, got 0.5"),
-    ([2**63, 1, 2], ValueError, "more than 64 bits"),
-    (["a", "b"], ValueError, "X has 3 rows, key has 2"),
-    ("abc", TypeError, "expected a key per row"),
-    (None, ValueError, "there are no keys"),
-]
+    ([2**63, 1, 2], ValueError, "more than 64 bits"), (["a", "b"], ValueError, "X has 3 rows, key has 2"),
+    ("abc", TypeError, "expected a key per row"), (None, ValueError, "there are no keys"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "kind", "message"), BAD_KEYS)

@@ -240,15 +240,9 @@ FOREIGN = {
         r"the fall of the correction must be in \(-inf, 0.95\], got 2",
     ),
     "no slope": (lambda h, a: a["calibration"].fill(0), "slope of the calibration must be in"),
-    "more features than memory": (
-        lambda h, a: h.update(n_features=2**31 - 2),
-        "the model needs .* bytes",
-    ),
-    "rows beyond the features": (
-        lambda h, a: a.update({"weights.rows": np.arange(1, 14)}),
-        "ascend within 0 to 12",
-    ),
-}
+    "more features than memory": (lambda h, a: h.update(n_features=2**31 - 2), "the model needs .* bytes"),
+    "rows beyond the features": (lambda h, a: a.update({"weights.rows": np.arange(1, 14)}), "ascend within 0 to 12"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FOREIGN)

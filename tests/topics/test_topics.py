@@ -326,15 +326,11 @@ def test_bad_weights(weight, message):
         OnlineMedLDA(3).fit(X, TARGETS["binary"], sample_weight=weight)
 
 
-@pytest.mark.parametrize(
-    ("class_weight", "task", "message"),
-    [
-        ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
-        ({"c": 1.0}, "binary", "class_weight has unknown classes"),
-        ("some", "binary", "class_weight: expected one of"),
-        ({0: 2.0}, "labels", "not for multilabel data"),
-    ],
-)
+@pytest.mark.parametrize(("class_weight", "task", "message"), [
+    ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
+    ({"c": 1.0}, "binary", "class_weight has unknown classes"), ("some", "binary", "class_weight: expected one of"),
+    ({0: 2.0}, "labels", "not for multilabel data"),
+])  # fmt: skip
 def test_bad_class_weights(class_weight, task, message):
     with pytest.raises(ValueError, match=message):
         OnlineMedLDA(3, class_weight=class_weight).fit(X, TARGETS[task])

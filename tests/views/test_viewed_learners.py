@@ -243,19 +243,16 @@ def test_parameters_of_views_are_set_and_searched():
     assert search.best_params_ == {"view__cosines__n": 200}
 
 
-@pytest.mark.parametrize(
-    ("view", "error", "message"),
-    [
-        (
-            "nonsense",
-            ValueError,
-            "unknown view 'nonsense'; expected one of none, unit, standard, center, ranks, bins, idf, nb",
-        ),
-        (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
-        ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
-        ("idf,idf", ValueError, "a view may occur once"),
-    ],
-)
+@pytest.mark.parametrize(("view", "error", "message"), [
+    (
+        "nonsense",
+        ValueError,
+        "unknown view 'nonsense'; expected one of none, unit, standard, center, ranks, bins, idf, nb",
+    ),
+    (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
+    ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
+    ("idf,idf", ValueError, "a view may occur once"),
+])  # fmt: skip
 def test_invalid_views_are_refused(view, error, message):
     X, y = rows()
     with pytest.raises(error, match=message):
