@@ -223,7 +223,7 @@ def test_a_baseline_is_chosen_for_certain_and_the_policy_says_what_it_prefers():
 
 @pytest.mark.parametrize("n_slots", [1, 3, 4])
 def test_each_slot_is_a_decision_among_the_actions_that_are_left(n_slots):
-    model = trained(shared=True, policy=EpsilonGreedy(0.5), seed=2)[0]
+    model = trained(shared=True, policy=EpsilonGreedy(0.5))[0]
     for i in range(50):
         model.learn(in_slot({"city": "c1"}, {"place": "top"}), ACTIONS[i % 3], i % 3 == 0)
     actions = [*ACTIONS, Action("d", excluded=True), Action("e", cost=0.1, min_share=0.2)]
@@ -233,7 +233,7 @@ def test_each_slot_is_a_decision_among_the_actions_that_are_left(n_slots):
         for k, one in enumerate(found):
             expected = model.probabilities(in_slot({"city": "c1"}, slots[k]), left)
             np.testing.assert_allclose(one.probabilities, expected)
-            assert one.chosen == one.preferred == drawn(expected, uniform(2, f"{i}/{k}"))
+            assert one.chosen == one.preferred == drawn(expected, uniform(model.seed, f"{i}/{k}"))
             assert one.probability == one.probabilities[one.chosen] > 0.0
             left[one.chosen] = left[one.chosen]._replace(excluded=True)
         assert len({one.chosen for one in found}) == n_slots and 3 not in {one.chosen for one in found}
