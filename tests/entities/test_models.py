@@ -60,7 +60,7 @@ def test_entities_are_better_than_the_shared_model_and_than_each_alone() -> None
     assert model.score(X[test], y[test], key=key[test]) > shared.score(X[test], y[test])
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("classes", [2, 3])
 def test_an_unknown_entity_has_the_probabilities_of_the_shared_model(classes: int) -> None:
     X, y, key = people(classes=classes)
     model = EntityModels().fit(X, y, key=key)
