@@ -12,21 +12,9 @@ import pytest
 from confidently import OnlineClassifier, _core
 from confidently.data import DataError, DataWarning, open_stream
 from tests.command_line import here
+from tests.data.tables import write
 
 TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
-
-
-def write(path, columns):
-    """A table of columns, in the format of the suffix."""
-    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".csv":
-        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path)
-    return path
 
 
 def warned(path, **how):

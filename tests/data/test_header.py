@@ -1,6 +1,5 @@
 """What the names of columns show: which one has the labels, which are no names, and what is above the header."""
 
-import json
 import warnings
 
 import pyarrow as pa
@@ -10,20 +9,14 @@ import pytest
 from confidently import OnlineClassifier
 from confidently.data import DataError, DataWarning, open_stream
 from confidently.data.formats.guess import format_of_files
+from tests.data.tables import write
 
 
 def written(tmp_path, columns, suffix):
     """Write 20 rows: of labels a and b, and of numbers in the other columns."""
     rows = [[f"{'ab'[k % 2]}" if name in ("target", "Class", "y", "LABEL") else k % 7 for name in columns]
             for k in range(20)]  # fmt: skip
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "csv":
-        path.write_text("\n".join(",".join(map(str, row)) for row in [columns, *rows]) + "\n")
-    elif suffix == "jsonl":
-        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
-    else:
-        pq.write_table(pa.table({name: [row[k] for row in rows] for k, name in enumerate(columns)}), path)
-    return path
+    return write(tmp_path / f"rows.{suffix}", {name: [row[k] for row in rows] for k, name in enumerate(columns)})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

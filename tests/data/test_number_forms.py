@@ -17,6 +17,7 @@ from confidently import _core
 from confidently.cli import run
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.number_forms import date_formats, number_form
+from tests.data import tables
 
 RANDOM = random.Random(3)
 VALUES = [RANDOM.choice([1, -1]) * RANDOM.uniform(0, 10 ** RANDOM.randint(1, 7)) for _ in range(300)]
@@ -236,21 +237,10 @@ def test_models_of_earlier_versions_read_as_they_did():
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
 def test_columns_with_units(tmp_path, suffix):
-    def write(cells, name="rows"):
-        path = tmp_path / f"{name}.{suffix}"
-        if suffix == "jsonl":
-            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-        elif suffix in ("csv", "tsv"):
-            table(path, ["" if x is None else str(x) for x in cells], delimiter="," if suffix == "csv" else "\t")
-        else:
-            pyarrow = pytest.importorskip("pyarrow")
-            from pyarrow import feather, parquet
-
-            found = pyarrow.table(
-                {"label": ["ab"[k % 2] for k in range(len(cells))], "x": [x and str(x) for x in cells]}
-            )
-            (parquet.write_table if suffix == "parquet" else feather.write_feather)(found, str(path))
-        return path
+    def write(cells):
+        given = [x if x is None or suffix == "jsonl" else str(x) for x in cells]
+        labels = [*"ab" * len(cells)][: len(cells)]
+        return tables.write(tmp_path / f"rows.{suffix}", {"label": labels, "x": given})
 
     path = write(["1.5 km", "2 km", None, "3", "NA", "-4 km"])
     assert values_of(path, units="x") == [{"x": 1.5}, {"x": 2.0}, {}, {"x": 3.0}, {}, {"x": -4.0}]
@@ -271,11 +261,8 @@ def test_columns_with_units(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_dates_of_a_form(tmp_path, suffix):
     def write(cells):
-        path = tmp_path / f"rows.{suffix}"
-        if suffix == "jsonl":
-            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-            return path
-        return table(path, cells)
+        labels = [*"ab" * len(cells)][: len(cells)]
+        return tables.write(tmp_path / f"rows.{suffix}", {"label": labels, "x": cells})
 
     form = {"date_format": "%d/%m/%Y %I:%M %p", "dates": "x"}
     rows = values_of(write(["31/12/2025 10:30 PM", "1/2/2024 12:05 am", "", "2024-02-01T00:05"]), **form)
@@ -396,18 +383,8 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
         number = f"{k // 7}.{k * 37 % 1000:03},{k % 10}" if k % 3 else f" {k},5 "
         word = {0: "unknown", 1: "NA", 2: ""}.get(k % 11, f"{k}")
         mixed = "1 kg" if k % 9 == 0 else f"{k}"
-        return [
-            "ab"[k % 2],
-            f"{k},5 km",
-            number,
-            word,
-            mixed,
-            f"A{k}",
-            f"{k}",
-            f"{k}",
-            f"{k} {k}",
-            f"{k % 28 + 1}/1/2024",
-        ]
+        day = f"{k % 28 + 1}/1/2024"
+        return ["ab"[k % 2], f"{k},5 km", number, word, mixed, f"A{k}", f"{k}", f"{k}", f"{k} {k}", day]
 
     def named(batch):
         """Yield the features of every row by their names."""
@@ -451,12 +428,7 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
 ])  # fmt: skip
 def test_strings_with_numbers_and_dates_are_asked_about(tmp_path, suffix, form, option):
     cells = [form.format(1900 + k if "/" in form else k) for k in range(1, 121)]
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "jsonl":
-        path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-    else:
-        pyarrow = pytest.importorskip("pyarrow")
-        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({"label": ["a", "b"] * 60, "x": cells}), path)
+    path = tables.write(tmp_path / f"rows.{suffix}", {"label": ["a", "b"] * 60, "x": cells})
     texts = said(path, multilabel=False)
     if option is None:
         assert texts == []

@@ -11,6 +11,7 @@ import confidently
 from confidently import OnlineClassifier
 from confidently.data import DataError, ReaderOptions, open_stream
 from tests.command_line import here
+from tests.data.tables import write
 
 NAMES = ["", "a", "b", "ab", "long_name"]
 CHOICES = [
@@ -77,18 +78,10 @@ def table(tmp_path, suffix):
         {"a": float(i), "b": {"c": i % 2, "d": float(-i)}, "town": ["Rome", "Oslo"][i % 2], "label": i % 2, "w": 2.0}
         for i in range(1, 9)
     ]
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif suffix == "csv":
-        lines = [f"{r['a']},{r['b']['c']},{r['b']['d']},{r['town']},{r['label']},{r['w']}" for r in rows]
-        path.write_text("\n".join(["a,b.c,b.d,town,label,w", *lines]) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    return path
+    if suffix == "csv":
+        rows = [{"b.c": row["b"]["c"], "b.d": row["b"]["d"]} | row for row in rows]
+        rows = [{name: row[name] for name in ("a", "b.c", "b.d", "town", "label", "w")} for row in rows]
+    return write(tmp_path / f"rows.{suffix}", {name: [row[name] for row in rows] for name in rows[0]})
 
 
 def names_of(path, **how):

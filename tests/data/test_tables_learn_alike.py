@@ -17,12 +17,11 @@ from confidently.data.classes import ClassTable
 from confidently.data.features import Features
 from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
+from tests.data import tables
 from tests.data_sets import SEED, shared_data
 from tests.json_rows import Row
 
-pa = pytest.importorskip("pyarrow")
-from pyarrow import feather, parquet  # noqa: E402
-
+pytest.importorskip("pyarrow")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "feather")
 
 
@@ -112,16 +111,7 @@ SHORT = ("criteo", "criteo, nested", "a9a", "phishing_urls")
 
 def write(rows, path):
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    if path.suffix in (".csv", ".tsv"):
-        with open(path, "w", newline="", encoding="utf-8") as text:
-            writer = csv.writer(text, delimiter="," if path.suffix == ".csv" else "\t")
-            writer.writerows([columns, *([row.get(column) for column in columns] for row in rows)])
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    elif path.suffix == ".parquet":
-        parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=1000)
-    else:
-        feather.write_feather(pa.Table.from_pylist(rows), str(path))
+    tables.write(path, {column: [row.get(column) for row in rows] for column in columns})
 
 
 def svmlight_of(rows, how, numbers):
