@@ -1,7 +1,10 @@
-"""The same table in any format that has columns."""
+"""The same table in any format that has columns, and what reading says."""
 
 import csv
 import json
+import warnings
+
+from confidently.data import DataWarning, open_stream
 
 
 def write(path, columns):
@@ -21,3 +24,14 @@ def write(path, columns):
         make = parquet.write_table if path.suffix == ".parquet" else feather.write_feather
         make(pa.table({name: list(cells) for name, cells in columns.items()}), str(path))
     return path
+
+
+def said(path, **how):
+    """Return the warnings of reading all rows."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with open_stream(path, **how) as stream:
+            for _ in stream:
+                pass
+    assert all(warning.category is DataWarning for warning in found)
+    return [str(warning.message) for warning in found]

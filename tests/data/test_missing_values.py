@@ -6,7 +6,7 @@ import pytest
 
 from confidently.data import DataWarning, open_stream
 from tests.command_line import here
-from tests.data.tables import write
+from tests.data.tables import said, write
 from tests.data.test_csv import read, written
 
 TOKENS = [
@@ -16,15 +16,6 @@ TOKENS = [
 
 def table(cells, column="x"):
     return f"label,{column}\n" + "".join(f"a,{cell}\n" for cell in cells)
-
-
-def said(path, **options):
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        for _ in open_stream(path, **options):
-            pass
-    assert all(warning.category is DataWarning for warning in found)
-    return [str(warning.message) for warning in found]
 
 
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")

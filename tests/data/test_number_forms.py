@@ -18,6 +18,7 @@ from confidently.cli import run
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.number_forms import date_formats, number_form
 from tests.data import tables
+from tests.data.tables import said
 
 RANDOM = random.Random(3)
 VALUES = [RANDOM.choice([1, -1]) * RANDOM.uniform(0, 10 ** RANDOM.randint(1, 7)) for _ in range(300)]
@@ -43,13 +44,6 @@ def values_of(path, **options):
             own = slice(batch.start[k], batch.start[k + 1])
             rows.append({names[j]: x for j, x in zip(batch.columns[own], batch.values[own], strict=True)})
     return rows
-
-
-def said(path, **options):
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        list(open_stream(path, **options))
-    return [str(warning.message) for warning in found]
 
 
 def table(path, cells, column="x", delimiter=",", labels=("a", "b")):
