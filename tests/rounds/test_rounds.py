@@ -99,6 +99,15 @@ def test_summaries_add_up_and_later_passes_do_not_calibrate(tmp_path):
         assert sum(getattr(one, name) for one in both) == total
     assert [one.log_loss for one in both[:2]] == [one.log_loss for one in first] and not both[2].log_loss
     assert_array_equal(learner.state["calibration"], once.model.learner.state["calibration"])
+    races = []
+
+    class Recorded(Job):
+        def race(self, model, before):
+            races.append(before)
+
+    again = training(OnlineClassifier(view=None), path, 2, 2, passes=2)
+    again.job = Recorded(**vars(again.job))
+    assert len(list(again)) == 4 and races == [0, first[0].rows]
     never, unsaid = trained(OnlineClassifier(view=None), path, 2, 2, calibrate=False)
     assert not any(one.log_loss for one in unsaid)
     assert not np.array_equal(never.model.learner.state["calibration"], learner.state["calibration"])
@@ -154,7 +163,10 @@ def test_a_stack_drops_members_after_a_round_and_begins_to_follow(tmp_path):
         assert learner.n_seen == one.rows + sum(n for n, _ in seen[-2:-1])
     assert [number for _, number in seen[:2]] == [len(names)] * 2 and seen[0][0] < seen[1][0] < 3000 < seen[2][0]
     assert 0 < len(learner.dropped) == len(names) - seen[2][1] and set(learner.dropped.values()) == {3800}
-    assert learner.later is None and set(learner.names) | learner.dropped.keys() == set(names)
+    assert set(learner.names) | learner.dropped.keys() == set(names)
+    fitted = AutoClassifier().fit(np.eye(4)[[0, 1, 2, 3] * 5], [0, 1] * 10).as_model()
+    assert fitted.learner.later is not None and Job().begun(fitted).learner.later is None
+    assert fitted.learner.later is not None
 
 
 TASTES = np.random.default_rng(7).normal(0, 2, 12)
@@ -166,10 +178,11 @@ def write_people(path, n=600):
     y = np.where(TASTES[user] * x + rng.logistic(size=n) > 0, "yes", "no")
     price = 3.0 + TASTES[user] * x + 0.1 * rng.normal(size=n)
     rows = sorted(zip(user.tolist(), x.tolist(), y.tolist(), price.tolist(), strict=True))
+    rows = [(12, 0.5, "yes", 3.5), *rows]  # of whom there is the first row only
     path.write_text(
         "".join(json.dumps({"user": f"u{u}", "x": a, "label": b, "price": p}) + "\n" for u, a, b, p in rows)
     )
-    return str(path), np.bincount(user)
+    return str(path), np.append(np.bincount(user), 1)
 
 
 @pytest.mark.parametrize("label", ["label", "price"])
@@ -198,12 +211,12 @@ def test_entities_in_rounds_have_all_their_rows_and_one_cell_is_one_stream(label
         assert_allclose(models[1].predict(new), alone.predict(new), atol=0.15)
     assert models[1].keys_ == alone.keys_
     one, several = models[1], models[3]
-    assert sorted(several.keys_) == sorted(one.keys_) and several.n_seen_ == sum(o.rows for o in logs[3]) == 600
-    assert [several.deviation(f"u{k}").rows for k in range(12)] == rows.tolist()
+    assert sorted(several.keys_) == sorted(one.keys_) and several.n_seen_ == sum(o.rows for o in logs[3]) == 601
+    assert [several.deviation(f"u{k}").rows for k in range(13)] == rows.tolist()
     losses = [sum(o.log_loss for o in logs[k]) for k in (1, 3)]
-    expected = [0.0, 0.0] if label == "price" else [m.log_loss_ * 600 for m in (one, several)]
+    expected = [0.0, 0.0] if label == "price" else [m.log_loss_ * 601 for m in (one, several)]
     assert losses == pytest.approx(expected)
-    assert sum(o.mistakes for o in logs[3]) == (0 if label == "price" else round(600 * several.error_))
+    assert sum(o.mistakes for o in logs[3]) == (0 if label == "price" else round(601 * several.error_))
     truth = 3.0 + TASTES if label == "price" else np.where(TASTES > 0, "yes", "no")
     assert min(model.score(new, truth) for model in (one, several)) > 0.7
 
