@@ -209,6 +209,7 @@ def test_costs_shares_and_exclusions():
     assert probabilities(a, b._replace(min_share=0.2), c) == pytest.approx([0.7, 0.2, 0.1])
     model.min_share = 0.9
     assert probabilities(a, b, c) == pytest.approx([1 / 3] * 3)
+    assert probabilities(a, b._replace(min_share=0.5), c) == pytest.approx([2 / 7, 3 / 7, 2 / 7])  # of 1/3, 1/2, 1/3
     assert model.probabilities({}, ACTIONS, "greedy").sum() == pytest.approx(1.0)
     np.testing.assert_allclose(with_shares(np.array([0.5, 0.5]), np.array([0.0, 0.4])), [0.3, 0.7])
 
