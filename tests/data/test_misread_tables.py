@@ -34,25 +34,14 @@ def written(folder, text, name="rows.csv"):
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-@pytest.mark.parametrize(
-    ("first", "row", "said"),
-    [
-        ("123,TEST,text", "345,TEST,other", True),  # a number above numbers, and a word that comes again
-        ("0,hello,2", "1,hello,3", True),
-        ("0,hello,u", "1,hello,u", True),
-        ("p,x,s", "p,x,t", True),
-        ("x,2000-12-12", "y,2001-12-13", True),
-        ("1,2", "5,3", True),
-        ("7,u", "8,v", True),
-        ("0,1,2", "5,3,4", False),  # as pandas writes them
-        ("0,1,label", "5,3,a", False),
-        ("country,2020", "x,3", False),
-        ("400,450,500,label", "5,3,1,a", False),
-        ("u,n,w", "u,1,w", False),
-        ("name,town", "ann,town hall", False),
-        ("day,value", "2000-12-12,3", False),
-    ],
-)
+@pytest.mark.parametrize(("first", "row", "said"), [
+    ("123,TEST,text", "345,TEST,other", True),  # a number above numbers, and a word that comes again
+    ("0,hello,2", "1,hello,3", True), ("0,hello,u", "1,hello,u", True), ("p,x,s", "p,x,t", True),
+    ("x,2000-12-12", "y,2001-12-13", True), ("1,2", "5,3", True), ("7,u", "8,v", True),
+    ("0,1,2", "5,3,4", False),  # as pandas writes them
+    ("0,1,label", "5,3,a", False), ("country,2020", "x,3", False), ("400,450,500,label", "5,3,1,a", False),
+    ("u,n,w", "u,1,w", False), ("name,town", "ann,town hall", False), ("day,value", "2000-12-12,3", False),
+])  # fmt: skip
 def test_a_first_row_that_is_no_header(tmp_path, first, row, said, end):
     found, _, n = read(written(tmp_path, f"{first}\n{row}{end}"))
     assert n == 1 and any(ROW in text for text in found) == said
@@ -129,18 +118,12 @@ def test_null_bytes(tmp_path, encoding):
     assert NULLS in read(written(tmp_path, "x,town\n1,a\0b\n2,Lund\n"))[0][0]
 
 
-@pytest.mark.parametrize(
-    ("cells", "shown"),
-    [
-        (["1.5", "T", "0.5", "2", "T"], "T"),
-        (["14", "12", "B7", "B7"], "B7"),
-        (["1"] * 2000 + ["bad"], "bad"),  # behind the rows that show the kind
-        (["2024-01-01"] * 1500 + ["soon"], "soon"),
-        (["1", "NA", "2", "3"], ""),
-        (["1", "x", "y", "x"], ""),
-        (["x", "y", "z", "1"], ""),
-    ],
-)
+@pytest.mark.parametrize(("cells", "shown"), [
+    (["1.5", "T", "0.5", "2", "T"], "T"), (["14", "12", "B7", "B7"], "B7"),
+    (["1"] * 2000 + ["bad"], "bad"),  # behind the rows that show the kind
+    (["2024-01-01"] * 1500 + ["soon"], "soon"), (["1", "NA", "2", "3"], ""), (["1", "x", "y", "x"], ""),
+    (["x", "y", "z", "1"], ""),
+])  # fmt: skip
 def test_columns_of_more_than_one_kind(tmp_path, cells, shown):
     path = written(tmp_path, rows_of("x,v", *(f"{cell},{k % 3}" for k, cell in enumerate(cells))))
     for size in (7, 1 << 20):
@@ -174,15 +157,12 @@ def test_dates_in_other_forms(tmp_path, cells, said):
     assert (said is None and not found) or any(f"{said}" in one for one in found)
 
 
-@pytest.mark.parametrize(
-    ("cells", "codes"),
-    [
-        (["+318855443322", "+552244331122", "+12233445567", "+4930123456", "+12025550100"], True),
-        (["1026999921509573722112", "1026999921510461210624"] * 3, True),
-        (["1700000000000000001", "1700000000000000002"] * 3, False),  # nanoseconds
-        (["+1", "+2", "-3", "+4", "+5"], False),
-    ],
-)
+@pytest.mark.parametrize(("cells", "codes"), [
+    (["+318855443322", "+552244331122", "+12233445567", "+4930123456", "+12025550100"], True),
+    (["1026999921509573722112", "1026999921510461210624"] * 3, True),
+    (["1700000000000000001", "1700000000000000002"] * 3, False),  # nanoseconds
+    (["+1", "+2", "-3", "+4", "+5"], False),
+])  # fmt: skip
 def test_numbers_that_are_codes(tmp_path, cells, codes):
     path = written(tmp_path, rows_of("x,v", *(f"{cell},{k % 3}" for k, cell in enumerate(cells))))
     with warnings.catch_warnings(action="ignore"):

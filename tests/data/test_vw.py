@@ -100,21 +100,13 @@ def test_reads_as_the_slow_reader_wherever_the_text_is_cut(text, cuts):
 
 def test_what_stands_before_the_first_bar():
     heads = {
-        b"1 |": ([1], 1.0, ""),
-        b"|": ([], 1.0, ""),
-        b"  |": ([], 1.0, ""),
+        b"1 |": ([1], 1.0, ""), b"|": ([], 1.0, ""), b"  |": ([], 1.0, ""),
         b"1|": ([], 1.0, "1"),  # a word that touches the bar is a tag
-        b"1 2|": ([1], 1.0, "2"),
-        b"1 2 |": ([1], 2.0, ""),
-        b"1 'tag |": ([1], 1.0, "tag"),
-        b"1 2 0 'tag |": ([1], 2.0, "tag"),
-        b"1 2 0 tag|": ([1], 2.0, "tag"),
-        b"'tag |": ([], 1.0, "tag"),
-        b"1 '|": ([1], 1.0, ""),
-        b"\t-1\t0.25\t|": ([-1], 0.25, ""),
-        b"sports,2 |": (["sports", 2], 1.0, ""),
+        b"1 2|": ([1], 1.0, "2"), b"1 2 |": ([1], 2.0, ""), b"1 'tag |": ([1], 1.0, "tag"),
+        b"1 2 0 'tag |": ([1], 2.0, "tag"), b"1 2 0 tag|": ([1], 2.0, "tag"), b"'tag |": ([], 1.0, "tag"),
+        b"1 '|": ([1], 1.0, ""), b"\t-1\t0.25\t|": ([-1], 0.25, ""), b"sports,2 |": (["sports", 2], 1.0, ""),
         b"\xef\xbb\xbf1 |": ([1], 1.0, ""),
-    }
+    }  # fmt: skip
     for head, expected in heads.items():
         [(labels, weight, row, tag)] = read(head + b" a\r\n")
         assert ((labels, weight, tag), row) == (expected, {"a": 1.0}), head
