@@ -19,7 +19,10 @@ def compared_names(folder, names):
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.is_relative_to(PACKAGE / folder):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(f'"{name}"' in text for name in names):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
             elif isinstance(node, ast.MatchValue):

@@ -256,13 +256,9 @@ def indices(name: bytes) -> Iterator[int]:
 
 
 SUITES = {
-    "JSONTestSuite": json_suite,
-    "csv-spectrum": csv_suite,
-    "parse-number-fxx-test-data": number_suite,
-    "parquet-testing": table_suite,
-    "arrow-testing": table_suite,
-    "vowpal_wabbit": vw_suite,
-}
+    "JSONTestSuite": json_suite, "csv-spectrum": csv_suite, "parse-number-fxx-test-data": number_suite,
+    "parquet-testing": table_suite, "arrow-testing": table_suite, "vowpal_wabbit": vw_suite,
+}  # fmt: skip
 
 
 def main(folder: Path) -> None:

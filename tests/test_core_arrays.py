@@ -36,16 +36,9 @@ from tests.tables.tasks import MULTILABEL
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start", "slots")
 # and the arrays of a state that is learned
 OUTPUTS = (
-    "out",
-    "log_loss",
-    "logits",
-    "weights_of_mira",
-    "weights_of_update",
-    "proportions",
-    "mean_out",
-    "variance_out",
+    "out", "log_loss", "logits", "weights_of_mira", "weights_of_update", "proportions", "mean_out", "variance_out",
     "squares_out",
-)
+)  # fmt: skip
 
 HARMLESS = (  # in every call: space that is not used
     "state.weights: longer", "weights_of_mira: longer", "s: longer", "text: longer", "valid: longer",
@@ -64,6 +57,11 @@ class Call(NamedTuple):
     make: Callable[[], Arrays]
     run: Callable[[Arrays], Any]
     allowed: tuple[str, ...] = ()
+
+
+def of_any_length(name: str, make: Callable[[], np.ndarray], run: Callable[[Any], Any]) -> Call:
+    ways = tuple(f"{name}: {way}" for way in ("shorter", "longer", "empty"))
+    return Call(lambda: {name: make()}, lambda a: run(a[name]), ways)
 
 
 def i32(*numbers: int) -> np.ndarray:
@@ -576,22 +574,10 @@ CALLS = {
         ),
     ),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
-    "count_numbers": Call(
-        lambda: {"numbers": np.array([3.0, 1.0, -999.0])}, lambda a: _core.count_numbers(a["numbers"]),
-        ("numbers: shorter", "numbers: longer", "numbers: empty"),
-    ),
-    "distinct_numbers": Call(
-        lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),
-        ("numbers: shorter", "numbers: longer", "numbers: empty"),
-    ),
-    "LabelOrder.add": Call(
-        lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.LabelOrder().add(a["labels"]),
-        ("labels: shorter", "labels: longer", "labels: empty"),
-    ),
-    "least_positive": Call(
-        lambda: {"numbers": np.array([0.0, 2.0, 1.0])}, lambda a: _core.least_positive(a["numbers"]),
-        ("numbers: shorter", "numbers: longer", "numbers: empty"),
-    ),
+    "count_numbers": of_any_length("numbers", lambda: np.array([3.0, 1.0, -999.0]), lambda a: _core.count_numbers(a)),
+    "distinct_numbers": of_any_length("numbers", lambda: i64(3, 1, 3), lambda a: _core.distinct_numbers(a)),
+    "LabelOrder.add": of_any_length("labels", lambda: i32(0, 1, 1), lambda a: _core.LabelOrder().add(a)),
+    "least_positive": of_any_length("numbers", lambda: np.array([0.0, 2.0, 1.0]), lambda a: _core.least_positive(a)),
     "are_within": Call(
         lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.are_within(a["labels"], 2),
         (
@@ -726,10 +712,7 @@ CALLS = {
         lambda: CSR | {"order": i64(1, 0)}, lambda a: _core.wider_row(matrix(a), a["order"], 0, 2, 1),
         ("order: longer", "start: longer"),
     ),
-    "row_squares": Call(
-        lambda: {"rows": np.ones((2, 3))}, lambda a: _core.row_squares(a["rows"]),
-        ("rows: shorter", "rows: longer", "rows: empty"),
-    ),
+    "row_squares": of_any_length("rows", lambda: np.ones((2, 3)), lambda a: _core.row_squares(a)),
     "multiply_sparse_rows": Call(
         lambda: {"rows": np.eye(2, 40), "s": np.ones((40, 3)), "out": np.zeros((2, 3))},
         lambda a: _core.multiply_sparse_rows(a["rows"], a["s"], a["out"]),
@@ -770,10 +753,7 @@ CALLS = {
         lambda: {"weights": np.ones((3, 2, 1)), "order": i64(2, 0), "out": np.zeros((2, 2, 1))},
         lambda a: _core.copy_rows(a["weights"], a["order"], a["out"]), ("weights: longer",),
     ),
-    "ascend": Call(
-        lambda: {"numbers": i64(0, 2)}, lambda a: _core.ascend(a["numbers"]),
-        ("numbers: shorter", "numbers: longer", "numbers: empty"),
-    ),
+    "ascend": of_any_length("numbers", lambda: i64(0, 2), lambda a: _core.ascend(a)),
     "come_announced": Call(
         lambda: {"labels": i32(0, 1), "start": i64(0, 1, 2)},
         lambda a: _core.come_announced(a["labels"], a["start"], [1], 2),
@@ -1049,17 +1029,10 @@ def test_tables_of_features_have_a_sound_size(bits):
         _core.DictLearner(1, 2**31)
 
 
-@pytest.mark.parametrize(
-    ("task", "labels"),
-    [
-        ("binary", [2]),
-        ("binary", [-1]),
-        ("binary", []),
-        ("joint", [0, 1]),
-        ("multilabel", [3]),
-        ("multilabel-one-vs-rest", [3]),
-    ],
-)
+@pytest.mark.parametrize(("task", "labels"), [
+    ("binary", [2]), ("binary", [-1]), ("binary", []), ("joint", [0, 1]), ("multilabel", [3]),
+    ("multilabel-one-vs-rest", [3]),
+])  # fmt: skip
 def test_labels_of_dicts_are_checked(task, labels):
     core = _core.DictLearner(-1, 100)
     learner = Learner(settings(task), 2 if task == "binary" else 3, 3)

@@ -22,25 +22,27 @@ for seed in range({first}, {last}):
 """
 
 
-@pytest.mark.parametrize("seed", range(FEW))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(k, marks=pytest.mark.long("more seeds")) for k in range(4, FEW))]
+)
 def test_bytes_do_not_depend_on_cuts(seed):
     assert same(seed) is not False, Case(seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("960 cases")
 @pytest.mark.parametrize("first", range(FEW, MANY, TOGETHER))
 def test_bytes_of_many_cases_do_not_depend_on_cuts(first):
     different = [str(Case(seed)) for seed in range(first, first + TOGETHER) if same(seed) is False]
     assert not different
 
 
-@pytest.mark.long
+@pytest.mark.long("40 cases")
 def test_most_cases_train():
     """Options of a case that fit no learner are no case."""
     assert sum(same(seed) is None for seed in range(40)) < 4
 
 
-@pytest.mark.long
+@pytest.mark.long("144 cases on each path")
 @pytest.mark.parametrize("first", range(0, 144, 36))
 def test_bytes_do_not_depend_on_the_path_of_the_processor(first):
     code = OF_PATHS.format(first=first, last=first + 36)

@@ -48,8 +48,14 @@ SHELL = re.compile(r"[|<>&;$*?~`]")  # what makes a command more than words
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
 RUN = "confidently", "curl ", "kill "  # what commands of a page have that are run
-SLOW_PAGES = "distributed.md", "migrating-from-river.md", "prediction-sets.md", "topics-tutorial.md"
-SLOW_MODULES = "confidently.distributed.fitting", "confidently.estimators.river.classifiers"
+SLOW_PAGES = (
+    "clicks.md", "distributed.md", "drifting-prices.md", "migrating-from-river.md", "model-router.md",
+    "prediction-sets.md", "topics-tutorial.md",
+)  # fmt: skip
+SLOW_MODULES = (
+    "confidently.distributed.fitting",
+    *(f"confidently.estimators.river.{of}" for of in ("classifiers", "regressors")),
+)
 FOREIGN = {  # messages of the FAQ that are not the package's
     "CMake ... could not find",
     "fatal error: Python.h",
@@ -78,7 +84,7 @@ def long(values, *slow):
     assert {*slow} <= {getattr(value, "name", value) for value in values}
     marks = {
         name: ON_SPARK if name.startswith(NEEDS_SPARK)
-        else [pytest.mark.long] if name in slow else []
+        else [pytest.mark.long("minutes")] if name in slow else []
         for name in (getattr(value, "name", value) for value in values)
     }  # fmt: skip
     return [pytest.param(value, marks=marks[getattr(value, "name", value)]) for value in values]

@@ -40,20 +40,15 @@ def test_other_things_are_not(source):
             check_encoder(source)
 
 
-@pytest.mark.parametrize(
-    "found, told",
-    [
-        (lambda texts: np.ones((len(texts) + 1, 4)), r"shape \(4, 4\) for 3 texts; expected \(n, d\)"),
-        (lambda texts: np.ones(len(texts)), r"shape \(3,\)"),
-        (lambda texts: np.ones((len(texts), 0)), r"shape \(3, 0\)"),
-        (lambda texts: np.ones((len(texts), 4), int), "an array of int64; expected an array of floats"),
-        (lambda texts: [[1.0] * k for k in range(len(texts))], "returned list; expected an array of floats"),
-        (lambda texts: None, "returned NoneType"),
-        (lambda texts: [[object()]] * len(texts), "returned list"),
-        (lambda texts: np.full((len(texts), 4), np.nan), "NaN or infinity for the text 'The parcel"),
-        (lambda texts: np.full((len(texts), 4), 1e39), "NaN or infinity"),  # beyond float32
-    ],
-)
+@pytest.mark.parametrize("found, told", [
+    (lambda texts: np.ones((len(texts) + 1, 4)), r"shape \(4, 4\) for 3 texts; expected \(n, d\)"),
+    (lambda texts: np.ones(len(texts)), r"shape \(3,\)"), (lambda texts: np.ones((len(texts), 0)), r"shape \(3, 0\)"),
+    (lambda texts: np.ones((len(texts), 4), int), "an array of int64; expected an array of floats"),
+    (lambda texts: [[1.0] * k for k in range(len(texts))], "returned list; expected an array of floats"),
+    (lambda texts: None, "returned NoneType"), (lambda texts: [[object()]] * len(texts), "returned list"),
+    (lambda texts: np.full((len(texts), 4), np.nan), "NaN or infinity for the text 'The parcel"),
+    (lambda texts: np.full((len(texts), 4), 1e39), "NaN or infinity"),  # beyond float32
+])  # fmt: skip
 def test_what_is_no_vectors_is_one_clear_error(found, told):
     with pytest.raises(EncoderError, match=told):
         _ = encoder_of(found).info

@@ -17,7 +17,6 @@ FOLDER = Path(__file__).parent.parent / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 HAS_SPARK = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
 MARKS = {
-    "drift": (),
     "spark": (pytest.mark.spark, pytest.mark.skipif(not HAS_SPARK, reason="needs pyspark and Java")),
 }
 FIGURE = re.compile(r"<Figure size .*>")
@@ -38,7 +37,7 @@ def printed(notebook):
 
 
 @pytest.mark.parametrize("path", [
-    pytest.param(path, marks=MARKS.get(path.stem, pytest.mark.long)) for path in NOTEBOOKS
+    pytest.param(path, marks=MARKS.get(path.stem, pytest.mark.long("executes a notebook"))) for path in NOTEBOOKS
 ], ids=lambda path: path.stem)  # fmt: skip
 def test_a_notebook_runs_and_prints_what_it_shows(path, tmp_path):
     assert_alike(printed(executed(path, tmp_path)), printed(nbformat.read(path, as_version=4)))

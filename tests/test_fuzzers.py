@@ -29,7 +29,7 @@ def run(module, folder, inputs, seed=0):
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_few_inputs(target, tmp_path, name):
-    run(target(name), tmp_path, 150)
+    run(target(name), tmp_path, 30)
 
 
 @pytest.mark.skipif(not TARGETS, reason="source distributions have no fuzzers")

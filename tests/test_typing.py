@@ -63,6 +63,7 @@ def test_the_public_names_of_an_archive_are_found(tmp_path):
     assert found.stdout.split() == confidently.__all__
 
 
+@pytest.mark.long("mypy reads all packages")
 def test_a_typed_program_of_a_user_is_checked_and_runs(tmp_path):
     assert (SOURCE / "py.typed").exists()
     root, program = SOURCE.parent.parent, Path(typing_example.__file__)

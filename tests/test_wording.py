@@ -12,21 +12,10 @@ NOUNS = (
 # A count in braces followed by a plural: it may be 1. Rates ("rows/s") and numbers that cannot be 1 are no fault.
 COUNTED = re.compile(r"\{[^{}]*(?:len\(|n_|\.rows|rows|count)[^{}]*\} (?:" + NOUNS + r")\b(?!/s)")
 NEVER_ONE = (
-    "The largest of",
-    "classes for a task of two",
-    "columns called",
-    "labels, expected one",
-    "known words",
-    "rows have a new label",
-    "rows, each read as",
-    "rows, compared with",
-    "columns are possible",
-    "ROWS_TO_INFER",
-    "in each of the first",
-    "rows of the pool",
-    "documents are predicted",
-    "columns of a row would differ",
-)
+    "The largest of", "classes for a task of two", "columns called", "labels, expected one", "known words",
+    "rows have a new label", "rows, each read as", "rows, compared with", "columns are possible", "ROWS_TO_INFER",
+    "in each of the first", "rows of the pool", "documents are predicted", "columns of a row would differ",
+)  # fmt: skip
 
 
 def test_numbers_and_their_nouns_are_written_by_one_helper():

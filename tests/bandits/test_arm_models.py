@@ -150,24 +150,15 @@ def test_parts_of_a_damaged_file_are_refused(model, name, change):
         made(model)[0].restore(arrays | {name: change(arrays[name])}, {})
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        OnlineClassifier("logistic", forget=0.01),
-        OnlineClassifier("logistic", average=True),
-        OnlineClassifier("logistic", "full", average=True),
-        OnlineClassifier("logistic", "full", dtype="float32"),
-        OnlineClassifier("logistic", dtype="float32"),
-        OnlineClassifier("logistic", view="unit"),
-        OnlineClassifier("logistic", "full", view="unit"),
-        OnlineClassifier("logistic", class_weight={0: 1.0, 1: 2.0}),
-        OnlineClassifier("cellip"),
-        OnlineClassifier("cellip", "full"),
-        OnlineRegressor("arow_eps", "diag"),  # whose tube is in units of the targets
-        OnlineRegressor("quantile", "full"),
-        OnlineRegressor("ridge", "kernel"),
-    ],
-)
+@pytest.mark.parametrize("template", [
+    OnlineClassifier("logistic", forget=0.01), OnlineClassifier("logistic", average=True),
+    OnlineClassifier("logistic", "full", average=True), OnlineClassifier("logistic", "full", dtype="float32"),
+    OnlineClassifier("logistic", dtype="float32"), OnlineClassifier("logistic", view="unit"),
+    OnlineClassifier("logistic", "full", view="unit"), OnlineClassifier("logistic", class_weight={0: 1.0, 1: 2.0}),
+    OnlineClassifier("cellip"), OnlineClassifier("cellip", "full"),
+    OnlineRegressor("arow_eps", "diag"),  # whose tube is in units of the targets
+    OnlineRegressor("quantile", "full"), OnlineRegressor("ridge", "kernel"),
+])  # fmt: skip
 def test_other_models_have_an_estimator_per_arm(template):
     model = RewardModel(template)
     prior = model.prior(3)

@@ -52,7 +52,6 @@ def test_lin_ucb_is_that_of_its_paper(fit_intercept):
         b[arm] += rewards[i, arm] * x / 0.5
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("policy", [LinTS(), LinUCB(), EpsilonGreedy(0.1)])
 @pytest.mark.parametrize("model", [None, LOGISTIC, OnlineClassifier("logistic", "full")], ids=["ridge", "diag", "full"])
 def test_bandits_learn(policy, model):
@@ -235,17 +234,12 @@ def test_a_new_arm_of_a_shared_model_is_scored_by_its_features(sparse, before):
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arms", "error", "message"),
-    [
-        ([], ValueError, "at least one arm"),
-        ("ab", ValueError, "expected a sequence"),
-        (["a", "a"], ValueError, "'a' is there twice"),
-        ([None], TypeError, "expected strings or finite numbers, got None"),
-        ([float("nan")], TypeError, "expected strings or finite numbers"),
-        ([True], TypeError, "expected strings or finite numbers"),
-    ],
-)
+@pytest.mark.parametrize(("arms", "error", "message"), [
+    ([], ValueError, "at least one arm"), ("ab", ValueError, "expected a sequence"),
+    (["a", "a"], ValueError, "'a' is there twice"), ([None], TypeError, "expected strings or finite numbers, got None"),
+    ([float("nan")], TypeError, "expected strings or finite numbers"),
+    ([True], TypeError, "expected strings or finite numbers"),
+])  # fmt: skip
 def test_invalid_arms_are_refused(arms, error, message):
     with pytest.raises(error, match=message):
         ContextualBandit(arms)
@@ -262,16 +256,11 @@ def test_other_models_are_refused():
         ContextualBandit(ARMS, model=BatchRidge())
 
 
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        ({"a": [1.0], "b": [1.0]}, "nothing for 'c'"),
-        ({arm: [1.0] for arm in [*ARMS, "d"]}, "arms that do not exist"),
-        ({"a": [1.0], "b": [1.0], "c": [1.0, 2.0]}, "equally many features, got 1, 2"),
-        ({arm: [np.inf] for arm in ARMS}, "row 0"),
-        ({arm: [[1.0], [2.0]] for arm in ARMS}, "expected one row"),
-    ],
-)
+@pytest.mark.parametrize(("features", "message"), [
+    ({"a": [1.0], "b": [1.0]}, "nothing for 'c'"), ({arm: [1.0] for arm in [*ARMS, "d"]}, "arms that do not exist"),
+    ({"a": [1.0], "b": [1.0], "c": [1.0, 2.0]}, "equally many features, got 1, 2"),
+    ({arm: [np.inf] for arm in ARMS}, "row 0"), ({arm: [[1.0], [2.0]] for arm in ARMS}, "expected one row"),
+])  # fmt: skip
 def test_invalid_features_of_arms_are_refused(features, message):
     with pytest.raises(ValueError, match=message):
         ContextualBandit(ARMS, arm_features=features)

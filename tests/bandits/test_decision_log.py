@@ -96,18 +96,12 @@ def test_text_of_vowpal_wabbit_is_read(tmp_path):
     assert first.actions[0].features == second.actions[0].features != first.actions[1].features
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"probability": 0}, r"probability must be in \(0, 1\], got 0.0"),
-        ({"probability": None}, "not a decision"),
-        ({"reward": "1"}, "reward must be a finite number or null, got '1'"),
-        ({"chosen": "d"}, "chosen 'd' is not among the actions"),
-        ({"actions": []}, "not among the actions"),
-        ({"actions": ["b", "b"]}, "'b' is there twice"),
-        ({"context": {"x": 1e99}}, "feature 'x' must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"probability": 0}, r"probability must be in \(0, 1\], got 0.0"), ({"probability": None}, "not a decision"),
+    ({"reward": "1"}, "reward must be a finite number or null, got '1'"),
+    ({"chosen": "d"}, "chosen 'd' is not among the actions"), ({"actions": []}, "not among the actions"),
+    ({"actions": ["b", "b"]}, "'b' is there twice"), ({"context": {"x": 1e99}}, "feature 'x' must be finite"),
+])  # fmt: skip
 def test_invalid_lines_are_refused_with_their_numbers(tmp_path, change, message):
     with pytest.raises(DataError, match=rf"log, line 3: not a decision: .*{message}|log, line 3: {message}"):
         list(read_decisions(written(tmp_path / "log", FULL, FULL | change)))
@@ -145,7 +139,6 @@ def test_play_gives_what_estimators_of_all_actions_give(tmp_path):
     assert model.n_learned == 100
 
 
-@pytest.mark.long
 def test_a_policy_that_learns_from_a_log_is_valued_before_each_reward(tmp_path):
     decisions = list(read_decisions(written(tmp_path / "log", *log_of(1500), FULL | {"reward": None})))
     model = DecisionModel()

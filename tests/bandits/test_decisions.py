@@ -39,12 +39,8 @@ def test_feedback_refuses_unknown_arms():
 
 
 SOUND = {
-    "id": 1,
-    "arm": "a",
-    "propensity": 0.5,
-    "reward": 1.0,
-    "context": {"shape": 2, "columns": [1], "values": [1.0]},
-}
+    "id": 1, "arm": "a", "propensity": 0.5, "reward": 1.0, "context": {"shape": 2, "columns": [1], "values": [1.0]},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_switch_dr_is_plain_numpy():
     assert always.estimate_policy_value(**predicted) == DoublyRobust().estimate_policy_value(**predicted)
 
 
-@pytest.mark.long  # it imports PyTorch
+@pytest.mark.long("imports PyTorch")
 def test_switch_dr_is_that_of_the_open_bandit_pipeline():
     ope = pytest.importorskip("obp.ope", reason="needs the Open Bandit Pipeline", exc_type=ImportError)
     given, x = logged(400, 0.05, np.random.default_rng(0))
@@ -110,6 +110,7 @@ def coverage(estimator, n, least, logs, **options):
     return covered / logs
 
 
+@pytest.mark.long("60 logs of up to 10,000 rounds")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("estimator", [IPS, SelfNormalizedInverseProbabilityWeighting(), DoublyRobust()])
 @pytest.mark.parametrize(("n", "least"), [(400, 0.2), (4000, 0.01), (10_000, 0.003)])
@@ -118,7 +119,7 @@ def test_intervals_by_likelihood_cover(estimator, n, least):
     assert found >= 0.87  # of 60 logs, an exact interval covers fewer with a probability below 1 %
 
 
-@pytest.mark.long
+@pytest.mark.long("120 logs")
 @pytest.mark.filterwarnings("ignore::confidently.bandits.OverlapWarning")
 def test_they_cover_where_the_normal_ones_do_not():
     """Propensities of .001: of 300 rounds, hardly one has the large weight that the value depends on."""
@@ -153,7 +154,7 @@ def test_what_likelihood_needs():
 # --- bounds for every number of rounds at once ---------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("60 logs, each at twelve lengths")
 @pytest.mark.parametrize("least", [0.3, 0.02])
 def test_bets_hold_for_all_numbers_of_rounds_at_once(least):
     random, wrong = np.random.default_rng(3), 0
@@ -245,7 +246,7 @@ def test_the_gain_over_another_policy_is_covered():
         np.testing.assert_allclose(against, -np.array([found.value, found.high, found.low]))
 
 
-@pytest.mark.long
+@pytest.mark.long("exact limits of 20,000 rows")
 def test_limits_of_many_rows_are_those_of_all(monkeypatch):
     """Rows that are nearly equal are taken together; by likelihood and by bets."""
     given, x = logged(20_000, 0.05, np.random.default_rng(0))

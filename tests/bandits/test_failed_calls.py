@@ -15,11 +15,9 @@ ARMS = ["a", "b", "c"]
 SMALL = np.array([[1e-6, 0.0], [0.0, 2e-6], [1e-6, 1e-6]])
 ARM_FEATURES = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 MODELS = {
-    "index": lambda: _of(SparseArms, "diag"),
-    "matrices": lambda: _of(DenseArms, "full"),
-    "per arm": lambda: _of(PerArm, "full"),
-    "shared": lambda: SharedModel(_model("full"), 2, ARM_FEATURES),
-}
+    "index": lambda: _of(SparseArms, "diag"), "matrices": lambda: _of(DenseArms, "full"),
+    "per arm": lambda: _of(PerArm, "full"), "shared": lambda: SharedModel(_model("full"), 2, ARM_FEATURES),
+}  # fmt: skip
 
 
 def _model(covariance):
@@ -56,17 +54,11 @@ def test_a_reward_out_of_range_after_others(name, arms, tried):
     "model", [None, OnlineClassifier("logistic"), OnlineRegressor(covariance="diag")], ids=["ridge", "logistic", "diag"]
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize(
-    ("decisions", "rewards", "contexts"),
-    [
-        (["a", "x"], [1, 0], [[1.0, 2.0], [0.0, 1.0]]),
-        (["a", "b"], [1, np.nan], [[1.0, 2.0], [0.0, 1.0]]),
-        (["a", "b"], [1], [[1.0, 2.0], [0.0, 1.0]]),
-        (["a", "b"], [1, 0], [[1.0, 2.0]]),
-        (["a", "b"], [1, 0], [[1.0, np.inf], [0.0, 1.0]]),
-    ],
-    ids=["arm", "reward", "rewards", "contexts", "context"],
-)
+@pytest.mark.parametrize(("decisions", "rewards", "contexts"), [
+    (["a", "x"], [1, 0], [[1.0, 2.0], [0.0, 1.0]]), (["a", "b"], [1, np.nan], [[1.0, 2.0], [0.0, 1.0]]),
+    (["a", "b"], [1], [[1.0, 2.0], [0.0, 1.0]]), (["a", "b"], [1, 0], [[1.0, 2.0]]),
+    (["a", "b"], [1, 0], [[1.0, np.inf], [0.0, 1.0]]),
+], ids=["arm", "reward", "rewards", "contexts", "context"])  # fmt: skip
 def test_a_bandit_after_decisions_that_cannot_be(model, method, decisions, rewards, contexts):
     bandit = ContextualBandit(ARMS, model=model, random_state=0)
     random = np.random.default_rng(3)

@@ -168,17 +168,14 @@ def test_estimates_are_those_of_plain_numpy():
     w, q = POLICY[x, a] / LOGGING[x, a], MODEL[x]
     direct = (POLICY[x] * q).sum(axis=1)
     expected = [
-        np.mean(w * r),
-        np.sum(w * r) / np.sum(w),
-        np.mean(direct + w * (r - q[np.arange(500), a])),
-        np.mean(direct),
+        np.mean(w * r), np.sum(w * r) / np.sum(w), np.mean(direct + w * (r - q[np.arange(500), a])), np.mean(direct),
         np.sum(POLICY[x, a] * r) / np.sum(POLICY[x, a]),
-    ]
+    ]  # fmt: skip
     found = [estimator.estimate_policy_value(**arguments(x, a, r)) for estimator in ESTIMATORS]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.long  # it imports PyTorch
+@pytest.mark.long("imports PyTorch")
 def test_estimates_are_those_of_the_open_bandit_pipeline():
     ope = pytest.importorskip("obp.ope", reason="needs the Open Bandit Pipeline", exc_type=ImportError)
     x, a, r = sample(300, np.random.default_rng(6))
@@ -245,15 +242,14 @@ def coverage(estimator, propensity, n, logs, **options):
 
 
 BOUNDED = [
-    (IPS, {"method": "betting"}),
-    (SNIPS, {"method": "betting"}),
+    (IPS, {"method": "betting"}), (SNIPS, {"method": "betting"}),
     (InverseProbabilityWeighting(lambda_=20.0), {"method": "betting"}),
-    (IPS, {"method": "bernstein", "min_pscore": True}),
-    (DR, {"method": "bernstein", "min_pscore": True}),
+    (IPS, {"method": "bernstein", "min_pscore": True}), (DR, {"method": "bernstein", "min_pscore": True}),
     (DR, {"method": "betting", "min_pscore": True}),
-]
+]  # fmt: skip
 
 
+@pytest.mark.long("500 logs")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("propensity", [0.05, 0.001])
 @pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
@@ -263,7 +259,7 @@ def test_bounds_hold_where_propensities_come_near_0(estimator, options, propensi
     assert coverage(estimator, propensity, 300, 100, **options)[0] >= 0.89
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of logs")
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 @pytest.mark.parametrize("n", [2, 30, 1000, 10_000])
 @pytest.mark.parametrize("propensity", [0.3, 0.03, 0.002, 1e-4])
@@ -395,23 +391,16 @@ def test_bernstein_intervals_are_those_of_their_formula(estimator):
 SOUND = arguments([0, 1], [0, 1], [1.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("estimator", "changes", "message"),
-    [
-        (IPS, {"reward": [1.0]}, "one shape"),
-        (IPS, {"reward": [], "action": []}, "one shape"),
-        (IPS, {"reward": [np.nan, 1.0]}, "reward must be finite"),
-        (IPS, {"action": [0, 3]}, "integers from 0 to 2"),
-        (IPS, {"action": [0.0, 1.0]}, "integers from 0 to 2"),
-        (IPS, {"action_dist": POLICY[:1]}, "shape"),
-        (IPS, {"action_dist": POLICY * 2}, "sum to 1"),
-        (IPS, {"pscore": None}, "needs pscore"),
-        (IPS, {"pscore": [0.0, 0.5]}, r"probabilities in \(0, 1\]"),
-        (DR, {"estimated_rewards_by_reg_model": None}, "needs estimated_rewards_by_reg_model"),
-        (DR, {"estimated_rewards_by_reg_model": MODEL[:, :2]}, "must be finite, of shape"),
-        (SNIPS, {"action": [1, 0], "action_dist": [[1.0, 0.0], [0.0, 1.0]]}, "no round counts"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "changes", "message"), [
+    (IPS, {"reward": [1.0]}, "one shape"), (IPS, {"reward": [], "action": []}, "one shape"),
+    (IPS, {"reward": [np.nan, 1.0]}, "reward must be finite"), (IPS, {"action": [0, 3]}, "integers from 0 to 2"),
+    (IPS, {"action": [0.0, 1.0]}, "integers from 0 to 2"), (IPS, {"action_dist": POLICY[:1]}, "shape"),
+    (IPS, {"action_dist": POLICY * 2}, "sum to 1"), (IPS, {"pscore": None}, "needs pscore"),
+    (IPS, {"pscore": [0.0, 0.5]}, r"probabilities in \(0, 1\]"),
+    (DR, {"estimated_rewards_by_reg_model": None}, "needs estimated_rewards_by_reg_model"),
+    (DR, {"estimated_rewards_by_reg_model": MODEL[:, :2]}, "must be finite, of shape"),
+    (SNIPS, {"action": [1, 0], "action_dist": [[1.0, 0.0], [0.0, 1.0]]}, "no round counts"),
+])  # fmt: skip
 def test_invalid_rounds_are_refused(estimator, changes, message):
     with pytest.raises(ValueError, match=message):
         estimator.estimate_policy_value(**(SOUND | changes))

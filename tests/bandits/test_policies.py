@@ -135,11 +135,12 @@ def test_laws_of_all_policies(policy):
     np.testing.assert_allclose(policy.propensities(mean[7], variance[7]), found[7], atol=1e-12)
 
 
+@pytest.mark.few(1)
 @EVERY_POLICY
 @pytest.mark.parametrize("uncertain", [0.3, 0.5], ids=["second", "first"])  # by its mean
 def test_choices_have_the_propensities(policy, uncertain):
     mean, variance = np.array([0.1, 0.4, uncertain, 0.4]), np.array([0.3, 0.1, 0.5, 0.1])
-    n, random = 40_000, np.random.default_rng(1)
+    n, random = 20_000, np.random.default_rng(1)
     chosen = policy.choose(np.tile(mean, (n, 1)), np.tile(variance, (n, 1)), random)
     counts, p = np.bincount(chosen, minlength=4), policy.propensities(mean, variance)
     assert (counts[p == 0] == 0).all()
@@ -201,16 +202,10 @@ def test_policies_are_made_by_name():
         LinTS(alpha=-1)
 
 
-@pytest.mark.parametrize(
-    ("mean", "variance", "message"),
-    [
-        ([1.0], [1.0, 2.0], "one shape"),
-        ([], [], "one shape"),
-        ([[[1.0]]], [[[1.0]]], "one shape"),
-        ([np.nan], [1.0], "finite"),
-        ([1.0], [-1.0], "no variance negative"),
-    ],
-)
+@pytest.mark.parametrize(("mean", "variance", "message"), [
+    ([1.0], [1.0, 2.0], "one shape"), ([], [], "one shape"), ([[[1.0]]], [[[1.0]]], "one shape"),
+    ([np.nan], [1.0], "finite"), ([1.0], [-1.0], "no variance negative"),
+])  # fmt: skip
 def test_invalid_scores_are_refused(mean, variance, message):
     with pytest.raises(ValueError, match=message):
         Greedy().propensities(mean, variance)

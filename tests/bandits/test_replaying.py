@@ -25,7 +25,7 @@ def test_a_random_policy_has_the_mean_of_all_arms(p):
     np.testing.assert_array_equal(found.rewards, rewards[found.rounds])
 
 
-@pytest.mark.long
+@pytest.mark.long("hundreds of bandits")
 def test_rounds_that_count_are_distributed_as_those_of_a_bandit_that_runs_by_itself():
     random, replayed, played = np.random.default_rng(2), [], []
     for seed in range(60):

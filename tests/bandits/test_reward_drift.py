@@ -16,7 +16,7 @@ def alarms(expected, reward):
     return found
 
 
-@pytest.mark.long
+@pytest.mark.long("a million rewards")
 @pytest.mark.parametrize("seed", range(4))
 def test_predictions_that_stay_right_raise_no_alarm(seed):
     """Also where rewards become more frequent, so that squared errors grow."""

@@ -49,6 +49,7 @@ def decisions(learner):
     return learner.mistakes, learner.updates, learner.infeasible
 
 
+@pytest.mark.long("seven trainings on real data by each rule")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rule", PRECISE)
 @pytest.mark.parametrize("name", ["usps pair", "a9a", "spambase"])
@@ -64,7 +65,6 @@ def test_rows_per_product_and_single_rows_give_the_same(name, rule):
         np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("covariance", ["full", "shared"])
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", "softmax"])
 def test_many_classes_in_blocks_and_row_by_row(covariance, task):

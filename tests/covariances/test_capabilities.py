@@ -42,12 +42,8 @@ def fitted_on_a_cluster(classifier, folder):
 
 
 DOORS = {
-    "export": {
-        "to_sklearn": lambda c, folder: c.to_sklearn(),
-        "to_onnx": lambda c, folder: c.to_onnx(),
-    },
-    "merge": {"merge": lambda c, folder: merge([c, c])},
-    "explain": {},
+    "export": {"to_sklearn": lambda c, folder: c.to_sklearn(), "to_onnx": lambda c, folder: c.to_onnx()},
+    "merge": {"merge": lambda c, folder: merge([c, c])}, "explain": {},
     "sample": {"sample_weights": lambda c, folder: c.sample_weights(3)},
     "distribute": {"distributed.fit": fitted_on_a_cluster},
     "forget": {
@@ -57,7 +53,7 @@ DOORS = {
         ),
     },
     "stream": {"river": lambda c, folder: river_classifier()},
-}
+}  # fmt: skip
 COMMANDS = {
     "merge": [("merge", "m.cw", "more.cw", "-o", "merged.cw")],
     "explain": [("inspect", "m.cw"), ("inspect", "m.cw", "--json"), ("inspect", "m.cw", "--row", "1:1")],

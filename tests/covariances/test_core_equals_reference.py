@@ -130,7 +130,7 @@ def weighted_twins(rule, task, seed, n=80):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long("more seeds")) for seed in (1, 2, 3))])
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
     """A tie is a decision that depends on rounding, for example where a hard rule leaves a margin at its threshold."""

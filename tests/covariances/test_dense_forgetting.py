@@ -88,6 +88,7 @@ def test_saved_and_resumed_bit_for_bit(model, tmp_path):
         np.testing.assert_array_equal(resumed.learner_.state[name], array, err_msg=name)
 
 
+@pytest.mark.long("80,000 rows with full covariances")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("forget", [0.003, 0.05])
 def test_directions_that_are_never_seen_return_to_the_prior(forget, dtype):

@@ -133,16 +133,11 @@ def test_forgetting_follows_reversed_labels():
     assert errors[0.01] < 0.15 < errors[0.0]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"covariance": "kernel"}, "forget needs a covariance of weights"),
-        ({"rule": "pa1"}, "the rule pa1 keeps its covariance at the prior"),
-        ({"forget": 1.0}, "forget"),
-        ({"forget": -0.1}, "forget"),
-        ({"forget": "a lot"}, "forget"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"covariance": "kernel"}, "forget needs a covariance of weights"),
+    ({"rule": "pa1"}, "the rule pa1 keeps its covariance at the prior"), ({"forget": 1.0}, "forget"),
+    ({"forget": -0.1}, "forget"), ({"forget": "a lot"}, "forget"),
+])  # fmt: skip
 def test_invalid_settings_are_rejected(settings, message):
     X, labels = noisy_rows("binary", n=20)
     with pytest.raises((ValueError, TypeError), match=message):

@@ -149,13 +149,10 @@ def test_models_of_two_classes_merge_to_one_of_three():
     assert kind(merge(asked)) == ("full", "joint")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"covariance": "full", "multiclass": "joint"}, "multiclass = default in model 1, multiclass = joint in model"),
-        ({"covariance": "diag"}, "covariance = full in model 1, covariance = diag in model 2"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"covariance": "full", "multiclass": "joint"}, "multiclass = default in model 1, multiclass = joint in model"),
+    ({"covariance": "diag"}, "covariance = full in model 1, covariance = diag in model 2"),
+])  # fmt: skip
 def test_models_that_become_different_are_not_merged(settings, message):
     parts = [{"covariance": "full"}, settings]
     with pytest.raises(MergeError, match=message):

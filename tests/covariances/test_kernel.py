@@ -111,6 +111,7 @@ def test_the_posterior_after_dropping_is_that_of_the_kept_rows():
     np.testing.assert_allclose(learner.margin_distribution(as_matrix(X))[1], expected, rtol=1e-8)
 
 
+@pytest.mark.long("factors made again at each of 1,200 rows")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rule", "task", "options"),

@@ -31,16 +31,13 @@ def test_weights_of_a_kernel_and_coefficients_of_examples_without_one(kernel):
         kernel.covariance.matrix(kernel.state, kernel.size)
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("support.start", lambda a: a + 1, "the support rows do not fit together"),
-        ("support.columns", lambda a: a + 1, "the support rows do not fit together"),
-        ("support.columns", lambda a: a[::-1].copy(), "columns of a support row do not ascend"),
-        ("support.sides", lambda a: a + 1, "a support row has an unknown class"),
-        ("support.sides", lambda a: a - 2, "a support row has an unknown class"),
-    ],
-)
+@pytest.mark.parametrize(("name", "change", "message"), [
+    ("support.start", lambda a: a + 1, "the support rows do not fit together"),
+    ("support.columns", lambda a: a + 1, "the support rows do not fit together"),
+    ("support.columns", lambda a: a[::-1].copy(), "columns of a support row do not ascend"),
+    ("support.sides", lambda a: a + 1, "a support row has an unknown class"),
+    ("support.sides", lambda a: a - 2, "a support row has an unknown class"),
+])  # fmt: skip
 def test_support_rows_made_by_hand_are_checked(kernel, name, change, message):
     columns = kernel.settings.task.columns(kernel.n_classes)
     check_support(kernel.state, kernel.size, columns)

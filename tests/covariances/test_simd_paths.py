@@ -47,7 +47,9 @@ def states():
     return "\n".join(found)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("path", _core.build()["paths"])
+FIRST, *OTHERS = _core.build()["paths"]
+
+
+@pytest.mark.parametrize("path", [FIRST, *(pytest.param(path, marks=pytest.mark.long("a process")) for path in OTHERS)])
 def test_every_path_learns_and_predicts_the_same(path):
     assert printed(path, SCRIPT) == states()

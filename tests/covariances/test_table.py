@@ -143,14 +143,9 @@ def check_stream(name):
 
 
 CHECKS = {
-    "export": check_export,
-    "merge": check_merge,
-    "explain": check_explain,
-    "sample": check_sample,
-    "distribute": check_distribute,
-    "forget": check_forget,
-    "stream": check_stream,
-}
+    "export": check_export, "merge": check_merge, "explain": check_explain, "sample": check_sample,
+    "distribute": check_distribute, "forget": check_forget, "stream": check_stream,
+}  # fmt: skip
 
 
 def test_every_capability_is_checked():

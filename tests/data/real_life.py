@@ -7,6 +7,7 @@ import json
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -17,130 +18,9 @@ N = 600
 TOWNS = ("Delft", "Lund", "Köln", "Malmö")
 AGE, TOWN = "number", "category"  # the types of these columns
 FILES = {}
-MESSAGES = {
-    "excel_unicode.txt": (
-        "warning: the first lines of excel_unicode.txt have 2 tabs each, of which the first one ends the "
-        "label; if it is a table, use --format tsv"
-    ),
-    "excel_german.csv": (
-        "error: excel_german.csv, line 3, column 'town': byte 0xf6 is not UTF-8 text; name the file's "
-        "encoding (--encoding, often cp1252), or convert it"
-    ),
-    "thousands.csv": (
-        "warning: column 'balance' (1.971,20): numbers in a form that is not recognized, read as categories; "
-        "use --decimal , --thousands . to read them as numbers; use --category balance to leave them"
-    ),
-    "money.csv": (
-        "warning: column 'balance' ($1,971): numbers in a form that is not recognized, read as categories; "
-        "use --thousands , --units balance to read them as numbers; use --category balance to leave them"
-    ),
-    "units.csv": (
-        "warning: columns 'weight' (39.4 kg), 'rate' (11%): numbers in a form that is not recognized, read as"
-        " categories; use --units weight,rate to read them as numbers; use --category weight to leave them"
-    ),
-    "title.csv": (
-        "error: title.csv: the first line has 2 cells, and the rows have 3 cells; delete what is above the "
-        "header, or name the first column, if it has row names as R writes them (see confidently train "
-        "--help)"
-    ),
-    "workbook.xlsx": (
-        "error: workbook.xlsx is an Excel workbook, expected text; export it as CSV, or name its format with --format"
-    ),
-    "postgres.tsv": (
-        "error: postgres.tsv has no column 'label' of labels; name it with --label; there are 26, Delft, "
-        "1971.2, f (if this is a row and not a header, name the columns with --columns, or read a label, a "
-        "tab and text with --format text)"
-    ),
-    "mysql.tsv": (
-        "warning: column 'age' (NULL): among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are "
-        "missing values, as empty cells are; use --category age to read every value as a category"
-    ),
-    "app.sqlite": (
-        "error: app.sqlite is an SQLite database, expected text; export it as CSV, or name its format with --format"
-    ),
-    "export.parquet": (
-        "warning: no column is called 'label': labels are read from column 'target'; use --label for another"
-    ),
-    "r_write_csv.csv": (
-        "warning: a column without a name, as pandas and R write row names, is left out; name it in the "
-        "header to read it"
-    ),
-    "r_write_table.tsv": (
-        "error: r_write_table.tsv: the first line has 3 cells, and the rows have 4 cells; delete what is "
-        "above the header, or name the first column, if it has row names as R writes them (see confidently "
-        "train --help)"
-    ),
-    "pandas.csv": (
-        "warning: a column without a name, as pandas and R write row names, is left out; name it in the "
-        "header to read it"
-    ),
-    "weka.arff": (
-        "error: weka.arff, line 1, column 3: feature 'comment' is not index:value (labels of a row are "
-        "separated by commas, without spaces); of ARFF, keep the rows below @data, and read them with "
-        "--format csv --columns NAMES"
-    ),
-    "spss.csv": (
-        "warning: column 'q1' is 99 in 18 % of the first rows, far from its other numbers; if it means "
-        "missing, leave these cells empty, or use --category q1"
-    ),
-    "adult.data": (
-        "error: adult.data has no column 'label' of labels; name it with --label; there are 26, Delft, <=50K (if "
-        "this is a row and not a header, name the columns with --columns)"
-    ),
-    "wine.csv": (
-        "error: wine.csv has no column 'label' of labels; name it with --label; there are 1, 26, 1971.2 (if "
-        "this is a row and not a header, name the columns with --columns)"
-    ),
-    "google_forms.csv": (
-        "error: google_forms.csv has no column 'label' of labels; name it with --label; there are Timestamp, "
-        "How old are you, in years? (an estimate will do), Where do you live?, Would you, all in all, come "
-        "again? (if this is a row and not a header, name the columns with --columns)"
-    ),
-    "notes.csv": (
-        "warning: column 'note' has 322 different long values in the first 600 rows, each read as a category;"
-        " use --text note to read their words, or --drop note to leave the column out"
-    ),
-    "dates_iso.csv": (
-        "warning: column 'joined': dates and times, read as the features joined.time, joined.hour and "
-        "joined.weekday; use --category joined to read every value as a category"
-    ),
-    "dates_us.csv": (
-        "warning: column 'joined': dates and times (%m/%d/%Y), read as the features joined.time, joined.hour and "
-        "joined.weekday; use --category joined to read every value as a category"
-    ),
-    "dates_eu.csv": (
-        "warning: column 'joined': dates and times (%d.%m.%Y), read as the features joined.time, joined.hour and "
-        "joined.weekday; use --category joined to read every value as a category"
-    ),
-    "access.log": (
-        "error: access.log, line 1, column 11: feature '-' is not index:value (labels of a row are separated "
-        "by commas, without spaces); the file is read as svmlight, because its name shows no format: name "
-        "another with --format"
-    ),
-    "logfmt.log": (
-        "error: logfmt.log, line 1, column 12: feature 'age=26' is not index:value (labels of a row are "
-        "separated by commas, without spaces); the file is read as svmlight, because its name shows no "
-        "format: name another with --format"
-    ),
-    "array.json": (
-        "error: array.json, line 1, column 1: a list begins here; JSON lines have one object per line, "
-        "without commas between them; convert it (jq -c .[])"
-    ),
-    "comments.csv": (
-        "warning: the lines above the header that begin with #, such as '# exported 2024-01-31', are left out as "
-        "comments"
-    ),
-    "ragged.csv": ("error: ragged.csv, line 15: the row has 2 cells, expected 3"),
-    "twice.csv": ("error: twice.csv has 2 columns called 'age'; rename or drop them"),
-    "ids.csv": (
-        "warning: column 'id' has a different integer in each of the first 600 rows; if it is an id, leave it"
-        " out with --drop"
-    ),
-    "first.csv.gz": (
-        "warning: no column is called 'label': labels are read from column 'Class'; use --label for another"
-    ),
-    "houses.csv": ("warning: no column is called 'label': labels are read from column 'y'; use --label for another"),
-}  # of training without options
+# What training on each file says, one a line.
+SAID = Path(__file__).parents[1] / "tables" / "messages_of_files.txt"
+MESSAGES = dict(line.split(": ", 1) for line in SAID.read_text(encoding="utf-8").splitlines())
 
 
 class File(NamedTuple):

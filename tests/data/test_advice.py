@@ -12,46 +12,24 @@ import pytest
 from confidently import OnlineClassifier, _core
 from confidently.data import DataError, DataWarning, open_stream
 from tests.command_line import here
+from tests.data.tables import said, write
 
 TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
-
-
-def write(path, columns):
-    """A table of columns, in the format of the suffix."""
-    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix == ".csv":
-        path.write_text("\n".join([",".join(columns), *(",".join(map(str, row.values())) for row in rows)]) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path)
-    return path
-
-
-def warned(path, **how):
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        with open_stream(path, **how) as stream:
-            for _ in stream:
-                pass
-    assert all(warning.category is DataWarning for warning in found)
-    return [str(warning.message) for warning in found]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_texts_taken_as_categories(tmp_path, suffix):
     labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
     file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
-    [message] = warned(file, multilabel=False)
+    [message] = said(file, multilabel=False)
     assert "column 'text' has 200 different long values in the first 200 rows" in message
     assert "--text text" in message and "--drop text" in message
     for how in ({"text": "text"}, {"text": "text", "ngrams": (1, 2), "analyzer": "char"}, {"drop": "text"}):
-        assert not warned(file, multilabel=False, **how)
-    assert not warned(file, ignore_labels=True, freeze=True)  # to predict, it is too late
-    assert not warned(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
+        assert not said(file, multilabel=False, **how)
+    assert not said(file, ignore_labels=True, freeze=True)  # to predict, it is too late
+    assert not said(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
     names = write(tmp_path / f"c.{suffix}", {"label": labels, "name": [f"name {k}" for k in range(200)]})
-    assert not warned(names, multilabel=False)
+    assert not said(names, multilabel=False)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -62,13 +40,13 @@ def test_names_of_rows_taken_as_categories(tmp_path, suffix):
         "town": [f"town {k % 1300}" for k in range(1500)],
     }
     file = write(tmp_path / f"a.{suffix}", columns)
-    [message] = warned(file, multilabel=False)
+    [message] = said(file, multilabel=False)
     assert message.startswith("column 'customer' has 1,") and "different values in the first 1,500 rows" in message
     assert "--drop customer" in message
-    assert not warned(file, multilabel=False, drop="customer")
-    assert not warned(file, multilabel=False, category="customer")
+    assert not said(file, multilabel=False, drop="customer")
+    assert not said(file, multilabel=False, category="customer")
     few = write(tmp_path / f"b.{suffix}", {name: values[:900] for name, values in columns.items()})
-    assert not warned(few, multilabel=False)
+    assert not said(few, multilabel=False)
 
 
 def write_rows(folder, rows, packed):
@@ -80,32 +58,25 @@ def write_rows(folder, rows, packed):
 
 def test_prediction_warns_of_what_training_had(tmp_path):
     file = write_rows(tmp_path, [{"body": "a b"}] * 20, False)
-    assert warned(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
-    [message] = warned(file, ignore_labels=True, freeze=True, text="text", drop="id")
+    assert said(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
+    [message] = said(file, ignore_labels=True, freeze=True, text="text", drop="id")
     assert "no column 'text' (--text)" in message
 
 
-@pytest.mark.parametrize(
-    ("name", "how", "hint"),
-    [
-        (
-            "a.tsv",
-            {},
-            "not a header, name the columns with --columns, or read a label, a tab and text with --format text)",
-        ),
-        (
-            "a.csv",
-            {},
-            "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
-        ),
-        ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
-        (
-            "a.csv",
-            {"ignore_labels": True, "text": "x"},
-            "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "how", "hint"), [
+    ("a.tsv", {}, "not a header, name the columns with --columns, or read a label, a tab and text with --format text)"),
+    (
+        "a.csv",
+        {},
+        "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
+    ),
+    ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
+    (
+        "a.csv",
+        {"ignore_labels": True, "text": "x"},
+        "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
+    ),
+])  # fmt: skip
 def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
     with pytest.raises(DataError) as error:

@@ -135,32 +135,25 @@ def test_lists_are_kept_as_json(tmp_path, name):
     assert kept == {"x": ["[1,2]", "[]", ""], "s": ['["p","ü"]', '["q",null]', '["r"]']}
 
 
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        (pa.array([1.0, 0.0, 1.0]), [[1], [0], [1]]),
-        (pa.array(["a", "b", "a"]).dictionary_encode(), [["a"], ["b"], ["a"]]),
-        (pa.array([["a", "b"], [], None]), [["a", "b"], [], []]),
-        (pa.array([[3, 1], [2], [3]]), [[3, 1], [2], [3]]),
-        (pa.array(["a,b", "b,c", "a,c"]), [["a", "b"], ["b", "c"], ["a", "c"]]),
-    ],
-)
+@pytest.mark.parametrize(("labels", "names"), [
+    (pa.array([1.0, 0.0, 1.0]), [[1], [0], [1]]),
+    (pa.array(["a", "b", "a"]).dictionary_encode(), [["a"], ["b"], ["a"]]),
+    (pa.array([["a", "b"], [], None]), [["a", "b"], [], []]), (pa.array([[3, 1], [2], [3]]), [[3, 1], [2], [3]]),
+    (pa.array(["a,b", "b,c", "a,c"]), [["a", "b"], ["b", "c"], ["a", "c"]]),
+])  # fmt: skip
 def test_labels_of_all_types(tmp_path, labels, names):
     parquet.write_table(pa.table({"label": labels, "x": [1, 2, 3]}), tmp_path / "rows.parquet")
     assert [label for label, _ in read(tmp_path / "rows.parquet")] == names
 
 
-@pytest.mark.parametrize(
-    ("column", "options", "problem"),
-    [
-        (pa.array([1.0, float("inf"), 2.0]), {}, r"row 2, column 'x': value 'inf' is not finite"),
-        (pa.array([1.0, -1e200, 2.0]), {}, r"row 2, column 'x': feature '-\S*' has a value above"),
-        (pa.array([1.0, -1.0, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '-1' is not a number"),
-        (pa.array([1.0, None, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '' is missing"),
-        (pa.array(["a", None, "b"]), {"label": "x", "drop": "label"}, r"row 2: the row has no labels"),
-        (pa.array([1.0, 0.5, 1.0]), {"label": "x", "drop": "label"}, r"row 2, column 'x': label '0.5' is not a class"),
-    ],
-)
+@pytest.mark.parametrize(("column", "options", "problem"), [
+    (pa.array([1.0, float("inf"), 2.0]), {}, r"row 2, column 'x': value 'inf' is not finite"),
+    (pa.array([1.0, -1e200, 2.0]), {}, r"row 2, column 'x': feature '-\S*' has a value above"),
+    (pa.array([1.0, -1.0, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '-1' is not a number"),
+    (pa.array([1.0, None, 2.0]), {"weight": "x"}, r"row 2, column 'x': weight '' is missing"),
+    (pa.array(["a", None, "b"]), {"label": "x", "drop": "label"}, r"row 2: the row has no labels"),
+    (pa.array([1.0, 0.5, 1.0]), {"label": "x", "drop": "label"}, r"row 2, column 'x': label '0.5' is not a class"),
+])  # fmt: skip
 def test_wrong_rows_are_named_and_can_be_passed_over(tmp_path, column, options, problem):
     for name, write in WRITE.items():
         file = tmp_path / name
@@ -172,19 +165,15 @@ def test_wrong_rows_are_named_and_can_be_passed_over(tmp_path, column, options, 
             assert sum(map(len, stream)) == 2 and stream.skipped == 1 and re.search(problem, stream.skipped_examples[0])
 
 
-@pytest.mark.parametrize(
-    ("column", "options", "problem"),
-    [
-        (pa.array([b"a", b"b", b"c"]), {}, "binary, which cannot be features; drop it"),
-        (pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int8())), {}, "map<string, int8.*drop it"),
-        (pa.array([[DAY]] * 3), {}, "these cannot be features; drop it, or read it as a category"),
-        (pa.array([1, 2, 3], pa.duration("s")), {}, "these cannot be features; drop it, or read it as a category"),
-        (pa.array([[1], [2], [3]]), {"dates": "x"}, "expected dates or times"),
-        (pa.array([[[1]], [], []]), {}, "cannot be features"),
-        (pa.array([1, 2, 3]), {"text": "x"}, "expected text"),
-        (pa.array(["1", "2", "3"]), {"weight": "x"}, "expected numbers for weights"),
-    ],
-)
+@pytest.mark.parametrize(("column", "options", "problem"), [
+    (pa.array([b"a", b"b", b"c"]), {}, "binary, which cannot be features; drop it"),
+    (pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int8())), {}, "map<string, int8.*drop it"),
+    (pa.array([[DAY]] * 3), {}, "these cannot be features; drop it, or read it as a category"),
+    (pa.array([1, 2, 3], pa.duration("s")), {}, "these cannot be features; drop it, or read it as a category"),
+    (pa.array([[1], [2], [3]]), {"dates": "x"}, "expected dates or times"),
+    (pa.array([[[1]], [], []]), {}, "cannot be features"), (pa.array([1, 2, 3]), {"text": "x"}, "expected text"),
+    (pa.array(["1", "2", "3"]), {"weight": "x"}, "expected numbers for weights"),
+])  # fmt: skip
 def test_columns_that_are_refused_can_be_dropped(tmp_path, column, options, problem):
     file = tmp_path / "rows.parquet"
     parquet.write_table(table_of(x=column, z=[1, 2, 3]), file)

@@ -54,7 +54,9 @@ def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
             assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
 
 
-@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.long) for name in ("a9a", "usps")), "bibtex"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.long("large data")) for name in ("a9a", "usps")), "bibtex"]
+)
 def test_real_data(name, tmp_path):
     folder = shared_data(name)
     path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")
@@ -156,7 +158,7 @@ def test_another_way_of_reading_is_refused(tmp_path, data):
         list(open_stream(cache, keep=["tag"]))
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long("every byte"))])
 def test_any_byte_that_has_changed_is_noticed(tmp_path, monkeypatch, step):
     file, cache = tmp_path / "rows.svm", tmp_path / "cache"
     file.write_bytes(text_of(TASKS["sets"]())[:3000].rpartition(b"\n")[0] + b"\n")
@@ -207,13 +209,9 @@ def merged(one, other):
 
 
 SOUND = [
-    {},
-    {"details": {"largest": 1e300}},
-    MULTILABEL,
-    KEPT,
-    {"arrays": {"weights": np.array([0, 1e9])}},
+    {}, {"details": {"largest": 1e300}}, MULTILABEL, KEPT, {"arrays": {"weights": np.array([0, 1e9])}},
     {"arrays": {"values": np.ones(2, np.float32)}},
-]
+]  # fmt: skip
 HUGE = np.iinfo(np.int64).max
 DAMAGED = {
     "a column beyond those declared": {"arrays": {"columns": np.array([0, 7], np.int32)}},
@@ -314,21 +312,12 @@ def test_an_index_made_by_hand_is_refused(tmp_path, content):
         open_stream(tmp_path / "cache")
 
 
-@pytest.mark.parametrize(
-    ("row", "key", "start", "columns"),
-    [
-        ([0, 2], [1, 2], [0, 1, 2], [0, 1]),
-        ([1, 0], [1, 2], [0, 1, 2], [0, 1]),
-        ([-1, 0], [1, 2], [0, 1, 2], [0, 1]),
-        ([0, 0], [1], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 1], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 1 << 31], [0, 1, 2], [0, 1]),
-        ([0, 0], [1, 2], [0, 2, 1], [0, 1]),
-        ([0, 0], [1, 2], [0, 1, 3], [0, 1]),
-        ([0, 0], [1, 2], [0, 1], [0, 1]),
-        ([0], [1], [0, 2], [0, 1]),
-    ],
-)
+@pytest.mark.parametrize(("row", "key", "start", "columns"), [
+    ([0, 2], [1, 2], [0, 1, 2], [0, 1]), ([1, 0], [1, 2], [0, 1, 2], [0, 1]), ([-1, 0], [1, 2], [0, 1, 2], [0, 1]),
+    ([0, 0], [1], [0, 1, 2], [0, 1]), ([0, 0], [1, 1], [0, 1, 2], [0, 1]), ([0, 0], [1, 1 << 31], [0, 1, 2], [0, 1]),
+    ([0, 0], [1, 2], [0, 2, 1], [0, 1]), ([0, 0], [1, 2], [0, 1, 3], [0, 1]), ([0, 0], [1, 2], [0, 1], [0, 1]),
+    ([0], [1], [0, 2], [0, 1]),
+])  # fmt: skip
 def test_features_made_by_hand_are_checked(tmp_path, row, key, start, columns):
     writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
     names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array(start)}

@@ -13,7 +13,7 @@ SAME_UNICODE = HEADER.startswith(f"// Unicode {unicodedata.unidata_version},")
 needs_same_unicode = pytest.mark.skipif(not SAME_UNICODE, reason="this Python has the tables of another Unicode")
 CODES = list(TABLES["codes"]())
 MANY = 1 << 12
-SOME = [pytest.param(CODES[::7], id="some"), pytest.param(CODES, id="all", marks=pytest.mark.long)]
+SOME = [pytest.param(CODES[::7], id="some"), pytest.param(CODES, id="all", marks=pytest.mark.long("every character"))]
 
 
 def one_row(text, **how):
@@ -21,7 +21,7 @@ def one_row(text, **how):
     return row
 
 
-@pytest.mark.long
+@pytest.mark.long("every character")
 @needs_same_unicode
 def test_the_tables_are_those_the_script_writes():
     assert TABLES["header"]() == HEADER
@@ -43,7 +43,7 @@ def test_words_of_every_character(codes):
 
 
 @needs_same_unicode
-@pytest.mark.long
+@pytest.mark.long("every character, twice")
 def test_lower_case_of_a_sigma_beside_every_character():
     beyond = {run >> 8 for run in TABLES["runs"]()}  # where little differs
     codes = [code for code in CODES if code < 0x20000 or code in beyond]
@@ -69,23 +69,14 @@ def test_words_are_pythons_but_for_marks_and_what_stands_alone(codes):
             assert not character.isalnum(), hex(code)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("ΆΝΘΡΩΠΟΣ Ο ΌΜΗΡΟΣ", "άνθρωπος ο όμηρος"),
-        ("ȘTIINȚĂ", "știință"),
-        ("TIẾNG VIỆT", "tiếng việt"),
-        ("ЂЃ ҐҒ Ѡ", "ђѓ ґғ ѡ"),
-        ("ΣΑΣ'Σ Σ ΑΣ. ΑΣ'Α", "σασ ς σ ας ασ α"),  # an apostrophe is within a word for Unicode's final sigma
-        ("ما هذا؟ كتاب، قلم", "ما هذا كتاب قلم"),
-        ("यह क्या है। हिन्दी", "यह क्या है हिन्दी"),
-        ("בֵּית־סֵפֶר", "בֵּית סֵפֶר"),
-        ("\ufeffone\ufefftwo", "one two"),
-        ("人々が❤️コーヒー🎉🎉", "人 々 が ❤ コ ー ヒ ー 🎉 🎉"),
-        ("Straße STRASSE ẞ İ K", "straße strasse ß i̇ k"),
-        ("50 % ½ m² a_b x–y «z»", "50 ½ m² a_b x y z"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("ΆΝΘΡΩΠΟΣ Ο ΌΜΗΡΟΣ", "άνθρωπος ο όμηρος"), ("ȘTIINȚĂ", "știință"), ("TIẾNG VIỆT", "tiếng việt"),
+    ("ЂЃ ҐҒ Ѡ", "ђѓ ґғ ѡ"),
+    ("ΣΑΣ'Σ Σ ΑΣ. ΑΣ'Α", "σασ ς σ ας ασ α"),  # an apostrophe is within a word for Unicode's final sigma
+    ("ما هذا؟ كتاب، قلم", "ما هذا كتاب قلم"), ("यह क्या है। हिन्दी", "यह क्या है हिन्दी"),
+    ("בֵּית־סֵפֶר", "בֵּית סֵפֶר"), ("\ufeffone\ufefftwo", "one two"), ("人々が❤️コーヒー🎉🎉", "人 々 が ❤ コ ー ヒ ー 🎉 🎉"),
+    ("Straße STRASSE ẞ İ K", "straße strasse ß i̇ k"), ("50 % ½ m² a_b x–y «z»", "50 ½ m² a_b x y z"),
+])  # fmt: skip
 def test_words_of_many_scripts(text, words):
     row = one_row(text)
     assert row == {word: float(words.split().count(word)) for word in words.split()}

@@ -67,11 +67,9 @@ def test_suspicious_columns_are_named(name, as_matrix):
 ORDINARY = {
     "counts": random.integers(0, 12, ROWS).astype(float),
     "large different integers": random.choice(10**7, ROWS, replace=False) / 1e7,
-    "prices": np.round(random.lognormal(1, 1, ROWS), 2),
-    "ascending numbers": np.sort(random.random(ROWS)),
-    "sparse": np.where(random.random(ROWS) < 0.05, 30.0, 0.0),
-    "nothing": np.zeros(ROWS),
-}
+    "prices": np.round(random.lognormal(1, 1, ROWS), 2), "ascending numbers": np.sort(random.random(ROWS)),
+    "sparse": np.where(random.random(ROWS) < 0.05, 30.0, 0.0), "nothing": np.zeros(ROWS),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("as_matrix", [np.asarray, csr_matrix])
@@ -113,7 +111,7 @@ def test_sets_of_scikit_learn_do_not_warn(rows):
     assert not warned(OnlineClassifier(shuffle=True, random_state=0, view=None).fit, *rows(return_X_y=True))
 
 
-@pytest.mark.long
+@pytest.mark.long("seven data sets")
 @pytest.mark.parametrize("name", ["a9a", "spambase", "letter", "shuttle", "enron1", "avazu", "yeast"])
 def test_real_data_do_not_warn(name):
     X, y, _, _ = load(name)

@@ -15,12 +15,10 @@ pyarrow = pytest.importorskip("pyarrow")
 
 TEXT = b"".join(b"%+d %d:1 %d:0.25\n" % ((-1) ** (i % 3), 1 + i % 7, 8 + i * i % 977) for i in range(5000))
 PACK = {
-    "gzip": lambda data: gzip.compress(data, mtime=0),
-    "bzip2": bz2.compress,
-    "xz": lzma.compress,
+    "gzip": lambda data: gzip.compress(data, mtime=0), "bzip2": bz2.compress, "xz": lzma.compress,
     "zstd": lambda data: pyarrow.compress(data, codec="zstd", asbytes=True),
     "lz4": lambda data: pyarrow.compress(data, codec="lz4", asbytes=True),
-}
+}  # fmt: skip
 CHECKED = ("gzip", "bzip2", "xz")  # kinds that hold a sum of what they pack, whoever wrote them
 
 
@@ -60,13 +58,13 @@ def test_files_that_end_early_or_are_damaged(tmp_path, kind):
 @pytest.mark.parametrize("kind", PACK)
 def test_what_inflates_a_thousandfold_is_inflated_a_chunk_at_a_time(tmp_path, kind):
     file = tmp_path / "a"
-    file.write_bytes(PACK[kind](b"1 1:1\n" * (1 << 20)))
+    file.write_bytes(PACK[kind](b"1 1:1\n" * (1 << 18)))
     assert file.stat().st_size < 100_000
     total = 0
     for chunk in read_chunks(file, 10_000):
         assert len(chunk.data) <= 10_000
         total += len(chunk.data)
-    assert total == 6 << 20
+    assert total == 6 << 18
 
 
 def test_a_frame_to_pass_over_is_told_by_the_suffix(tmp_path):

@@ -76,27 +76,9 @@ def kinds_slowly(rows, columns):
 
 numbers = st.one_of(st.floats(-1e100, 1e100).map(repr), st.integers(-1000, 1000).map(str))
 odd_cells = [
-    "",
-    " ",
-    "0",
-    "-0.0",
-    "nan",
-    "NaN",
-    " 5 ",
-    "1e3",
-    "1_000",
-    "0x1",
-    "-",
-    ".",
-    "1.",
-    ".5",
-    "a=b",
-    "ß:1",
-    "007",
-    "NA",
-    "?",
-    "n/a",
-]
+    "", " ", "0", "-0.0", "nan", "NaN", " 5 ", "1e3", "1_000", "0x1", "-", ".", "1.", ".5", "a=b", "ß:1", "007", "NA",
+    "?", "n/a",
+]  # fmt: skip
 cells = numbers | st.sampled_from(odd_cells) | st.text(' abc",\n\t;ÄΩé', max_size=6)
 cells = cells.filter(lambda cell: cell.strip(" \t\r").lower().lstrip("+-") not in ("inf", "infinity"))
 tables = st.lists(st.tuples(st.sampled_from(["1", "-1", "b"]), cells, cells, cells), min_size=1, max_size=12)
@@ -130,6 +112,7 @@ def written(tmp_path, text, name="rows.csv"):
 CODES = ["9e1", "a5", "77", "b0", "a5", "c1"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [1, 100, 1 << 20])
 @pytest.mark.parametrize("header", [True, False])
 def test_columns_of_codes_are_categories_throughout(tmp_path, chunk_bytes, header):
@@ -225,21 +208,16 @@ def test_several_files_may_order_their_columns_differently(tmp_path):
 
 HEADER = "label,x,w\n1,1,1\n\n"
 WRONG = [
-    ("1,2", "line 4: the row has 2 cells, expected 3"),
-    ("1,2,3,4", "line 4: the row has 4 cells"),
+    ("1,2", "line 4: the row has 2 cells, expected 3"), ("1,2,3,4", "line 4: the row has 4 cells"),
     ("1,inf,1", "line 4, column 'x': cell 'inf' is not finite"),
     ("1,-Infinity,1", "line 4, column 'x': cell '-Infinity' is not finite"),
     ("1,1e200,1", "column 'x': feature '1e200' has a value above 1e+100"),
     ("1,1,x", "column 'w': weight 'x' is not a number from 0 to 1e9"),
-    ("1,1,", "column 'w': weight '' is not a number"),
-    ("1,1,-1", "column 'w': weight '-1' is not a number"),
-    ("0.5,1,1", "column 'label': label '0.5' is not a class"),
-    ("a\x01,1,1", "column 'label': label"),
-    (",1,1", "line 4: the row has no labels"),
-    ('1,"a"b,1', "line 4: text follows the closing quote of 'a'"),
-    ('1,"a,1', "line 4: a quote is never closed"),
-    ('1,"a\n\nb\n', "line 4: a quote is never closed"),
-]
+    ("1,1,", "column 'w': weight '' is not a number"), ("1,1,-1", "column 'w': weight '-1' is not a number"),
+    ("0.5,1,1", "column 'label': label '0.5' is not a class"), ("a\x01,1,1", "column 'label': label"),
+    (",1,1", "line 4: the row has no labels"), ('1,"a"b,1', "line 4: text follows the closing quote of 'a'"),
+    ('1,"a,1', "line 4: a quote is never closed"), ('1,"a\n\nb\n', "line 4: a quote is never closed"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("row", "problem"), WRONG)
@@ -273,24 +251,17 @@ def test_a_lost_quote_costs_one_row(tmp_path):
         assert stream.skipped == 1 and len(rows) == 52 and rows[-2:] == [([1], {"x=c": 1.0}), ([0], {"x=d": 1.0})]
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "problem"),
-    [
-        ("z,x\n1,2\n", {}, "no column 'label' of labels; name it with --label; there are z, x"),
-        ("y,x\n1,2\n", {"label": "z"}, "no column 'z' of labels"),
-        ("label,x\n1,2\n", {"weight": "w"}, "no column 'w' of weights; there are label, x"),
-        ("label,x\n1,2\n", {"drop": "z"}, "no column 'z'; there are label, x"),
-        ("label,x\n1,2\n", {"text": ["x", "z"]}, "no column 'z'"),
-        ("label,x\n1,2\n", {"keep": ["z"]}, "no column 'z'"),
-        ("label,x,x\n1,2,3\n", {}, "has 2 columns called 'x'"),
-        ("label,x\n", {}, "has no rows, only a header"),
-        ("label,x", {}, "has no rows, only a header"),
-        ("label,x\r1,2\r", {}, "carriage returns"),
-        ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: text follows the closing quote of 'label'"),
-        (b"label,\xff\n1,2\n", {}, "header: byte 0xff is not UTF-8 text"),
-        ("", {}, "is empty"),
-    ],
-)
+@pytest.mark.parametrize(("text", "options", "problem"), [
+    ("z,x\n1,2\n", {}, "no column 'label' of labels; name it with --label; there are z, x"),
+    ("y,x\n1,2\n", {"label": "z"}, "no column 'z' of labels"),
+    ("label,x\n1,2\n", {"weight": "w"}, "no column 'w' of weights; there are label, x"),
+    ("label,x\n1,2\n", {"drop": "z"}, "no column 'z'; there are label, x"),
+    ("label,x\n1,2\n", {"text": ["x", "z"]}, "no column 'z'"), ("label,x\n1,2\n", {"keep": ["z"]}, "no column 'z'"),
+    ("label,x,x\n1,2,3\n", {}, "has 2 columns called 'x'"), ("label,x\n", {}, "has no rows, only a header"),
+    ("label,x", {}, "has no rows, only a header"), ("label,x\r1,2\r", {}, "carriage returns"),
+    ('"label"x,y\n1,2\n', {"on_error": "skip"}, "line 1: text follows the closing quote of 'label'"),
+    (b"label,\xff\n1,2\n", {}, "header: byte 0xff is not UTF-8 text"), ("", {}, "is empty"),
+])  # fmt: skip
 def test_tables_that_cannot_be_read(tmp_path, text, options, problem):
     file = written(tmp_path, text)
     with pytest.raises(DataError, match=re.escape(problem)) as error:
@@ -309,7 +280,7 @@ def test_bytes_that_are_no_utf8_do_not_matter_in_dropped_columns(tmp_path):
         read(path)
 
 
-@pytest.mark.long
+@pytest.mark.long("130 MB")
 def test_a_row_without_end_does_not_fill_the_memory(tmp_path):
     file = written(tmp_path, b'label,x\n1,"' + b"a,b,\n" * (13 << 20) + b"\n")
     with pytest.raises(DataError, match="line 2: a quote is never closed"):

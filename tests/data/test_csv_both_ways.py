@@ -159,20 +159,9 @@ def cell(chance):
     if kind < 8:
         return str(chance.randrange(-(10 ** chance.randrange(1, 9)), 10 ** chance.randrange(1, 10)))
     usual = [
-        "",
-        "0",
-        "-0",
-        "0.",
-        "-0.0",
-        "00.5",
-        "0.00000001",
-        "1e3",
-        "-.5",
-        "+1",
-        "12345678",
-        "0.12345678",
+        "", "0", "-0", "0.", "-0.0", "00.5", "0.00000001", "1e3", "-.5", "+1", "12345678", "0.12345678",
         repr(chance.random()),
-    ]
+    ]  # fmt: skip
     rare = ["NA", "nan", "x", " 1", "1 ", "1.2.3", "--1", "-", ".", '"3"', "123456789", "99999999999999999999"]
     return chance.choice(usual if kind < 11 else rare)
 

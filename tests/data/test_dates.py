@@ -1,7 +1,6 @@
 """Dates and times become numbers: against Python's datetime, and alike in every format of tables."""
 
 import datetime as dt
-import json
 import math
 import warnings
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from confidently import OnlineClassifier
 from confidently.data import DataError, DataWarning, ReaderOptions, open_stream
 from confidently.data.reading import DATE_PARTS
+from tests.data.tables import write
 from tests.data.test_csv import named_rows
 
 BEGINNING, YEAR = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.timedelta(days=365.2425)
@@ -27,10 +27,8 @@ def features_slowly(moment, column="when"):
     utc = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     values = (
-        (utc - BEGINNING) / YEAR,
-        (moment - midnight) / dt.timedelta(hours=1),
-        moment.isoweekday(),
-    )
+        (utc - BEGINNING) / YEAR, (moment - midnight) / dt.timedelta(hours=1), moment.isoweekday(),
+    )  # fmt: skip
     return {f"{column}.{part}": value for part, value in zip(DATE_PARTS, values, strict=True) if value}
 
 
@@ -120,29 +118,20 @@ def test_a_column_named_as_dates_must_have_one(tmp_path):
 
 PARTS = [
     ({"category": ["when.hour", "when.weekday"]}, ["when.time", "when.hour=22", "when.weekday=5", "n"]),
-    ({"drop": "when.time"}, ["when.hour", "when.weekday", "n"]),
-    ({"only": ["when.hour", "n"]}, ["when.hour", "n"]),
-    ({"only": "when"}, ["when.time", "when.hour", "when.weekday"]),
-    ({"drop": "when"}, ["n"]),
-]
+    ({"drop": "when.time"}, ["when.hour", "when.weekday", "n"]), ({"only": ["when.hour", "n"]}, ["when.hour", "n"]),
+    ({"only": "when"}, ["when.time", "when.hour", "when.weekday"]), ({"drop": "when"}, ["n"]),
+]  # fmt: skip
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "feather")
 
 
 def write_all(folder, moments):
     pa = pytest.importorskip("pyarrow")
-    from pyarrow import feather, parquet
-
-    numbers = [1.5 * k for k in range(len(moments))]
-    text = [None if moment is None else moment.isoformat() for moment in moments]
-    table = pa.table({"label": ["a"] * len(moments), "when": moments, "n": numbers})
-    parquet.write_table(table, folder / "rows.parquet", row_group_size=2)
-    feather.write_feather(table, folder / "rows.feather")
-    for suffix, between in (("csv", ","), ("tsv", "\t")):
-        lines = [["label", "when", "n"], *(["a", cell or "", str(n)] for cell, n in zip(text, numbers, strict=True))]
-        (folder / f"rows.{suffix}").write_text("".join(between.join(cells) + "\n" for cells in lines))
-    (folder / "rows.jsonl").write_text("".join(
-        json.dumps({"label": "a", "when": cell, "n": n}) + "\n" for cell, n in zip(text, numbers, strict=True)
-    ))  # fmt: skip
+    columns = {"label": ["a"] * len(moments), "when": moments, "n": [1.5 * k for k in range(len(moments))]}
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), folder / "rows.parquet", row_group_size=2)
+    write(folder / "rows.feather", columns)
+    for suffix in ("csv", "tsv", "jsonl"):
+        text = [moment and moment.isoformat() for moment in moments]
+        write(folder / f"rows.{suffix}", columns | {"when": text})
 
 
 MOMENTS = [

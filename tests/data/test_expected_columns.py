@@ -9,27 +9,10 @@ import pytest
 from confidently import OnlineClassifier, load
 from confidently.data import DataError, DataWarning, open_stream
 from tests.command_line import here
+from tests.data.tables import write
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "feather")
 ROWS = {"amount": [1.0, 2.0, 3.0, 4.0] * 5, "town": ["Delft", "Lund", "Delft", "Bonn"] * 5, "label": ["y", "n"] * 10}
-
-
-def write(path, columns):
-    """A table of columns in the format of the suffix; returns its path."""
-    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif path.suffix in (".csv", ".tsv"):
-        between = "," if path.suffix == ".csv" else "\t"
-        path.write_text("".join(between.join(map(str, cells)) + "\n" for cells in [columns, *map(dict.values, rows)]))
-    else:
-        pa = pytest.importorskip("pyarrow")
-        table = pa.table(columns)
-        if path.suffix == ".parquet":
-            pytest.importorskip("pyarrow.parquet").write_table(table, path)
-        else:
-            pytest.importorskip("pyarrow.feather").write_feather(table, str(path))
-    return path
 
 
 def renamed(**names):

@@ -66,20 +66,11 @@ def write_counts(path, table, of_file=N_ROWS, of_group=N_ROWS, of_column=N_ROWS)
 
 
 @pytest.mark.parametrize("column", [[0.5] * N_ROWS, [[0.5]] * N_ROWS])
-@pytest.mark.parametrize(
-    "counts",
-    [
-        {"of_file": 0},
-        {"of_file": -1},
-        {"of_group": -1},
-        {"of_file": -1, "of_group": -1},
-        {"of_file": 1 << 60},
-        {"of_file": 1 << 60, "of_group": 1 << 60},
-        {"of_file": 1 << 60, "of_group": 1 << 60, "of_column": 1 << 60},
-        {"of_file": N_ROWS + 1, "of_group": N_ROWS + 1},
-        {"of_column": -1},
-    ],
-)
+@pytest.mark.parametrize("counts", [
+    {"of_file": 0}, {"of_file": -1}, {"of_group": -1}, {"of_file": -1, "of_group": -1}, {"of_file": 1 << 60},
+    {"of_file": 1 << 60, "of_group": 1 << 60}, {"of_file": 1 << 60, "of_group": 1 << 60, "of_column": 1 << 60},
+    {"of_file": N_ROWS + 1, "of_group": N_ROWS + 1}, {"of_column": -1},
+])  # fmt: skip
 def test_counts_of_parquet_that_contradict_each_other_are_damage(tmp_path, counts, column):
     file = tmp_path / "rows.parquet"
     table = pa.table({"label": LABELS, "x": column})

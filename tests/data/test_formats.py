@@ -75,6 +75,8 @@ def expected(format):
 def names_of_formats(source):
     """(line, text) of every comparison with a format's name, list of several names, and suffix in Python source."""
     names, suffixes = set(FORMATS), set(BY_SUFFIX)
+    if not any(f'"{name}"' in source for name in names | suffixes):
+        return
 
     def direct(nodes):
         return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -163,11 +163,9 @@ def test_what_is_json_and_what_is_not(row, way, edits):
 def test_rows_that_are_passed_over_leave_no_trace():
     good = [{"label": f"l{i % 3}", "x": i, f"k{i % 7}": "v", "id": f"r{i}", "w": 1 + i % 2} for i in range(60)]
     bad = [
-        b'{"label":"new","other":"thing","id":"x","w":3',
-        b'{"label":"l9","id":1,"a":{"z":1,"z":2}}',
-        b"[]",
+        b'{"label":"new","other":"thing","id":"x","w":3', b'{"label":"l9","id":1,"a":{"z":1,"z":2}}', b"[]",
         b'{"y":"u"}',
-    ]
+    ]  # fmt: skip
     lines = []
     for i, row in enumerate(good):
         lines += [json.dumps(row).encode(), bad[i % len(bad)]]
@@ -233,22 +231,19 @@ WRONG = [
     ('{"label":1} {"label":2}', "column 13", "follows the object of the row"),
     ('{"label":1,"a":1,"a":2}', "column 18", "the key 'a' appears twice"),
     ('{"a":1}', "", "no label: nothing at the key 'label'; name the label's key with --label"),
-    ('{"label":null}', "", "no label"),
-    ('{"label":[1,2]}', "", "the row has 2 labels, expected one"),
+    ('{"label":null}', "", "no label"), ('{"label":[1,2]}', "", "the row has 2 labels, expected one"),
     ('{"label":0.5}', "column 10", "'0.5' is not a class"),
     ('{"label":{"a":"b"}}', "column 10", "the label is an object"),
-    ('{"label":[[1]]}', "column 11", "a label is a list"),
-    (r'{"label":"a\u0001b"}', "column 10", "control characters"),
+    ('{"label":[[1]]}', "column 11", "a label is a list"), (r'{"label":"a\u0001b"}', "column 10", "control characters"),
     ('{"label":1,"w":-1}', "column 16", "weight '-1' is not a number from 0 to 1e9"),
-    ('{"label":1,"w":"2"}', "column 16", "is not a number"),
-    ('{"label":1,"w":[2]}', "column 16", "is not a number"),
+    ('{"label":1,"w":"2"}', "column 16", "is not a number"), ('{"label":1,"w":[2]}', "column 16", "is not a number"),
     ('{"label":1,"w":true}', "column 16", "is not a number"),
     ('{"label":1,"a":' + "[" * 101, "column 115", "deeper than 100 levels"),
     ('{"label":1,"d":' + "[" * 101, "column 115", "deeper than 100 levels"),
     ('{"label":1,"' + "k" * 1025 + '":1}', "column 12", "longer than 1024 bytes"),
     ('{"label":1,"a":[{"id":1},{"id":2}]}', "column 32", "more than one 'a.id' in the row"),
     ('{"label":1,"d":{"x":tru}}', "column 21", "a value is expected"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "place", "problem"), WRONG)

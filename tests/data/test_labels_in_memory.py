@@ -8,13 +8,9 @@ from confidently.data.class_order import ClassOrder
 from confidently.data.memory.labels import distinct_numbers
 
 LABELS = {
-    "few": [3, 1, 3, 3, 7],
-    "negative": [-5, 0, -5, 900],
-    "one": [2],
-    "none": [],
-    "in a wide range": [0, 10**6, 5],
+    "few": [3, 1, 3, 3, 7], "negative": [-5, 0, -5, 900], "one": [2], "none": [], "in a wide range": [0, 10**6, 5],
     "at both ends": [np.iinfo(np.int64).min, np.iinfo(np.int64).max],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", LABELS)

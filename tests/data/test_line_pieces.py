@@ -26,7 +26,7 @@ def large(tmp_path):
     path = tmp_path / "rows.svm"
     rows = (
         f"{chance.choice('ab')} " + " ".join(f"{k}:{chance.random():.4f}" for k in range(1, chance.randrange(2, 90)))
-        for _ in range(3000)
+        for _ in range(1000)
     )
     path.write_text("\n".join(rows))  # the last line lacks its end
     return path

@@ -5,8 +5,6 @@ import threading
 import time
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from confidently.data import open_stream
 from confidently.data.features import Features
 from confidently.data.selection import joined
 from confidently.data.sources.background import in_order
+from tests.data.tables import write
 from tests.line_rows import parsers_of, pieces_of
 
 WORDS = [f"w{k}" for k in range(60)]
@@ -63,12 +62,10 @@ def test_the_number_of_parsers_does_not_matter(rows, how, cuts, frozen, multilab
 @pytest.mark.parametrize("format", ["svmlight", "csv", "parquet"])
 def test_without_parsers_nothing_is_read_ahead(tmp_path, format):
     path, n = tmp_path / f"rows.{format}", 20_000
-    if format == "parquet":
-        pq.write_table(pa.table({"label": [k % 3 for k in range(n)], "x": list(range(n))}), path)
+    if format == "svmlight":
+        path.write_text("".join(f"{k % 3} 1:{k}\n" for k in range(n)))
     else:
-        line = {"svmlight": "{} 1:{}\n", "csv": "{},{}\n"}[format]
-        header = "label,x\n" if format == "csv" else ""
-        path.write_text(header + "".join(line.format(k % 3, k) for k in range(n)))
+        write(path, {"label": [k % 3 for k in range(n)], "x": range(n)})
     with (
         open_stream(path, format=format, chunk_bytes=4096, parsers=0) as alone,
         open_stream(path, format=format) as usual,

@@ -14,10 +14,8 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 N = 60
 TEXT, FILES, MEMORY = (
-    ("csv", "tsv", "none"),
-    ("csv", "tsv", "jsonl", "parquet", "feather"),
-    ("pandas", "polars", "arrow"),
-)
+    ("csv", "tsv", "none"), ("csv", "tsv", "jsonl", "parquet", "feather"), ("pandas", "polars", "arrow"),
+)  # fmt: skip
 CONTAINERS = (*FILES, "none", *MEMORY, "dicts")
 
 
@@ -177,13 +175,10 @@ def table(tmp_path_factory):
     towns, codes = random.choice(["a", "b", "c"], N).tolist(), random.choice(["01234", "94110"], N).tolist()
     numbers = [None if k % 7 == 0 else float(x) for k, x in enumerate(random.normal(size=N).round(3))]
     columns = {
-        "n": numbers,
-        "k": random.integers(0, 9, N).tolist(),
-        "town": towns,
-        "code": codes,
+        "n": numbers, "k": random.integers(0, 9, N).tolist(), "town": towns, "code": codes,
         "day": [f"2024-{k % 12 + 1:02}-01T10:30" for k in range(N)],
         "label": ["yes" if (x or 0) + (town == "a") > 0.5 else "no" for x, town in zip(numbers, towns, strict=True)],
-    }
+    }  # fmt: skip
     for container in (*FILES, "none"):
         contained(container, folder, columns)
     for file in FILES:

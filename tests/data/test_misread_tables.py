@@ -34,25 +34,14 @@ def written(folder, text, name="rows.csv"):
 
 
 @pytest.mark.parametrize("end", ["\n", ""])
-@pytest.mark.parametrize(
-    ("first", "row", "said"),
-    [
-        ("123,TEST,text", "345,TEST,other", True),  # a number above numbers, and a word that comes again
-        ("0,hello,2", "1,hello,3", True),
-        ("0,hello,u", "1,hello,u", True),
-        ("p,x,s", "p,x,t", True),
-        ("x,2000-12-12", "y,2001-12-13", True),
-        ("1,2", "5,3", True),
-        ("7,u", "8,v", True),
-        ("0,1,2", "5,3,4", False),  # as pandas writes them
-        ("0,1,label", "5,3,a", False),
-        ("country,2020", "x,3", False),
-        ("400,450,500,label", "5,3,1,a", False),
-        ("u,n,w", "u,1,w", False),
-        ("name,town", "ann,town hall", False),
-        ("day,value", "2000-12-12,3", False),
-    ],
-)
+@pytest.mark.parametrize(("first", "row", "said"), [
+    ("123,TEST,text", "345,TEST,other", True),  # a number above numbers, and a word that comes again
+    ("0,hello,2", "1,hello,3", True), ("0,hello,u", "1,hello,u", True), ("p,x,s", "p,x,t", True),
+    ("x,2000-12-12", "y,2001-12-13", True), ("1,2", "5,3", True), ("7,u", "8,v", True),
+    ("0,1,2", "5,3,4", False),  # as pandas writes them
+    ("0,1,label", "5,3,a", False), ("country,2020", "x,3", False), ("400,450,500,label", "5,3,1,a", False),
+    ("u,n,w", "u,1,w", False), ("name,town", "ann,town hall", False), ("day,value", "2000-12-12,3", False),
+])  # fmt: skip
 def test_a_first_row_that_is_no_header(tmp_path, first, row, said, end):
     found, _, n = read(written(tmp_path, f"{first}\n{row}{end}"))
     assert n == 1 and any(ROW in text for text in found) == said
@@ -63,19 +52,13 @@ def test_an_empty_header_and_one_row_are_none(tmp_path, text):
     assert not any(ROW in one for one in read(written(tmp_path, text))[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            "x;y\n# no row\n1;3\n6;7\n",
-            "line 2: the row has 1 cell, expected 2; # begins a comment only above the header",
-        ),
-        ("# a file\nx;y\n1;3#5;7\n6;7\n2;1\n", "line 3: the row has 3 cells, expected 2"),
-        ("x\ty\tz\n1\tu\tv\n2\tu\t'v\tw'\n", "line 3: the row has 4 cells, expected 3"),
-        ("x;y;z\n1;2;3\n;;;;;4\n1;2;3\n", "line 3: the row has 6 cells, expected 3"),
-        ('x|y\n"1|2\n3|4"\n5|6\n', "line 2: the row has 1 cell, expected 2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("x;y\n# no row\n1;3\n6;7\n", "line 2: the row has 1 cell, expected 2; # begins a comment only above the header"),
+    ("# a file\nx;y\n1;3#5;7\n6;7\n2;1\n", "line 3: the row has 3 cells, expected 2"),
+    ("x\ty\tz\n1\tu\tv\n2\tu\t'v\tw'\n", "line 3: the row has 4 cells, expected 3"),
+    ("x;y;z\n1;2;3\n;;;;;4\n1;2;3\n", "line 3: the row has 6 cells, expected 3"),
+    ('x|y\n"1|2\n3|4"\n5|6\n', "line 2: the row has 1 cell, expected 2"),
+])  # fmt: skip
 def test_delimiters_with_comments_and_odd_rows(tmp_path, text, problem):
     with pytest.raises(DataError) as error:
         read(written(tmp_path, text))
@@ -92,14 +75,11 @@ def test_the_delimiter_that_all_rows_have_comes_first(tmp_path):
     assert read(written(tmp_path, text), on_error="skip", decimal=",") == ([], ["x", "v, w"], 9)
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ('"x;y"\n"1;2"\n', "separated by ';', expected ','; use --delimiter ';'"),
-        ("x\n1|2\n3|4\n", "separated by '|', expected ','; use --delimiter '|'"),
-        (" # a\n1;3\n # b\n1;3\n5;6\n7;8\n", "separated by ';'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "hint"), [
+    ('"x;y"\n"1;2"\n', "separated by ';', expected ','; use --delimiter ';'"),
+    ("x\n1|2\n3|4\n", "separated by '|', expected ','; use --delimiter '|'"),
+    (" # a\n1;3\n # b\n1;3\n5;6\n7;8\n", "separated by ';'"),
+])  # fmt: skip
 def test_one_column_that_may_be_several(tmp_path, text, hint):
     [said] = [one for one in read(written(tmp_path, text))[0] if ONE in one]
     assert hint in said
@@ -111,16 +91,11 @@ def test_a_header_behind_a_hash_above_quoted_cells(tmp_path):
     assert n == 2 and names == ["CHROM", "POS", "GT=0/1:525,204", "GT=1/1:401,175"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("i,'town'\n1,Lund\n2,Delft\n", True),
-        ("i,town\n1,'Lund'\n2,'Delft'\n3,Lund\n", True),
-        ("i,town\n1,'Lund'\n2,Delft\n", True),
-        ("i,town\n1,'Lund'\n2,Delft\n3,Lund\n", False),
-        ("i,text\n1,'tis\n2,it's\n", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("i,'town'\n1,Lund\n2,Delft\n", True), ("i,town\n1,'Lund'\n2,'Delft'\n3,Lund\n", True),
+    ("i,town\n1,'Lund'\n2,Delft\n", True), ("i,town\n1,'Lund'\n2,Delft\n3,Lund\n", False),
+    ("i,text\n1,'tis\n2,it's\n", False),
+])  # fmt: skip
 def test_single_quotes(tmp_path, text, said):
     assert any(QUOTES in one for one in read(written(tmp_path, text))[0]) == said
 
@@ -143,18 +118,12 @@ def test_null_bytes(tmp_path, encoding):
     assert NULLS in read(written(tmp_path, "x,town\n1,a\0b\n2,Lund\n"))[0][0]
 
 
-@pytest.mark.parametrize(
-    ("cells", "shown"),
-    [
-        (["1.5", "T", "0.5", "2", "T"], "T"),
-        (["14", "12", "B7", "B7"], "B7"),
-        (["1"] * 2000 + ["bad"], "bad"),  # behind the rows that show the kind
-        (["2024-01-01"] * 1500 + ["soon"], "soon"),
-        (["1", "NA", "2", "3"], ""),
-        (["1", "x", "y", "x"], ""),
-        (["x", "y", "z", "1"], ""),
-    ],
-)
+@pytest.mark.parametrize(("cells", "shown"), [
+    (["1.5", "T", "0.5", "2", "T"], "T"), (["14", "12", "B7", "B7"], "B7"),
+    (["1"] * 2000 + ["bad"], "bad"),  # behind the rows that show the kind
+    (["2024-01-01"] * 1500 + ["soon"], "soon"), (["1", "NA", "2", "3"], ""), (["1", "x", "y", "x"], ""),
+    (["x", "y", "z", "1"], ""),
+])  # fmt: skip
 def test_columns_of_more_than_one_kind(tmp_path, cells, shown):
     path = written(tmp_path, rows_of("x,v", *(f"{cell},{k % 3}" for k, cell in enumerate(cells))))
     for size in (7, 1 << 20):
@@ -188,15 +157,12 @@ def test_dates_in_other_forms(tmp_path, cells, said):
     assert (said is None and not found) or any(f"{said}" in one for one in found)
 
 
-@pytest.mark.parametrize(
-    ("cells", "codes"),
-    [
-        (["+318855443322", "+552244331122", "+12233445567", "+4930123456", "+12025550100"], True),
-        (["1026999921509573722112", "1026999921510461210624"] * 3, True),
-        (["1700000000000000001", "1700000000000000002"] * 3, False),  # nanoseconds
-        (["+1", "+2", "-3", "+4", "+5"], False),
-    ],
-)
+@pytest.mark.parametrize(("cells", "codes"), [
+    (["+318855443322", "+552244331122", "+12233445567", "+4930123456", "+12025550100"], True),
+    (["1026999921509573722112", "1026999921510461210624"] * 3, True),
+    (["1700000000000000001", "1700000000000000002"] * 3, False),  # nanoseconds
+    (["+1", "+2", "-3", "+4", "+5"], False),
+])  # fmt: skip
 def test_numbers_that_are_codes(tmp_path, cells, codes):
     path = written(tmp_path, rows_of("x,v", *(f"{cell},{k % 3}" for k, cell in enumerate(cells))))
     with warnings.catch_warnings(action="ignore"):

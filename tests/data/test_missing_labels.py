@@ -1,34 +1,23 @@
 """A row without a label is an error, or left out by request; it does not make rows multilabel."""
 
-import json
 import warnings
 
 import numpy as np
 import pytest
 
 from confidently.data import DataError, open_stream
+from tests.data import tables
 
 SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "feather", "svm", "vw"]
 LABELS = ["a", "b", "a", None, "b", "a", None, "b"]
 
 
 def write(path, labels=LABELS):
-    if path.suffix in (".csv", ".tsv"):
-        mark = "," if path.suffix == ".csv" else "\t"
-        path.write_text(f"label{mark}x\n" + "".join(f"{label or ''}{mark}{k + 1}\n" for k, label in enumerate(labels)))
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps({"label": label, "x": k + 1}) + "\n" for k, label in enumerate(labels)))
-    elif path.suffix == ".svm":
-        path.write_text("".join(f"{label or ''} 1:{k + 1}\n" for k, label in enumerate(labels)))
-    elif path.suffix == ".vw":
-        path.write_text("".join(f"{label or ''} | x:{k + 1}\n" for k, label in enumerate(labels)))
-    else:
-        pyarrow = pytest.importorskip("pyarrow")
-        from pyarrow import feather, parquet
-
-        table = pyarrow.table({"label": labels, "x": range(1, len(labels) + 1)})
-        (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(table, str(path))
-    return path
+    if path.suffix in (".svm", ".vw"):
+        line = "{} 1:{}\n" if path.suffix == ".svm" else "{} | x:{}\n"
+        path.write_text("".join(line.format(label or "", k + 1) for k, label in enumerate(labels)))
+        return path
+    return tables.write(path, {"label": labels, "x": range(1, len(labels) + 1)})
 
 
 def rows_of(path, **options):

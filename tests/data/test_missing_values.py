@@ -6,39 +6,16 @@ import pytest
 
 from confidently.data import DataWarning, open_stream
 from tests.command_line import here
+from tests.data.tables import said, write
 from tests.data.test_csv import read, written
 
 TOKENS = [
-    "?",
-    "NA",
-    "na",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NULL",
-    "null",
-    "Null",
-    "\\N",
-    "None",
-    "none",
-    "nan",
-    "NaN",
-    "",
-]
+    "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "Null", "\\N", "None", "none", "nan", "NaN", "",
+]  # fmt: skip
 
 
 def table(cells, column="x"):
     return f"label,{column}\n" + "".join(f"a,{cell}\n" for cell in cells)
-
-
-def said(path, **options):
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        for _ in open_stream(path, **options):
-            pass
-    assert all(warning.category is DataWarning for warning in found)
-    return [str(warning.message) for warning in found]
 
 
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
@@ -102,12 +79,7 @@ def test_models_of_earlier_versions_read_as_they_did(tmp_path):
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dates_in_strings_are_said(tmp_path, suffix):
     days = [f"2024-01-{day:02}" for day in range(1, 31)] * 5
-    file = tmp_path / f"rows.{suffix}"
-    if suffix == "jsonl":
-        file.write_text("".join(f'{{"label": "a", "when": "{day}"}}\n' for day in days))
-    else:
-        pa = pytest.importorskip("pyarrow")
-        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"label": ["a"] * 150, "when": days}), file)
+    file = write(tmp_path / f"rows.{suffix}", {"label": ["a"] * 150, "when": days})
     text = (
         "column 'when': dates and times, read as the features when.time, when.hour and when.weekday; use --category "
         "when to read every value as a category"

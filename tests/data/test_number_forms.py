@@ -17,6 +17,8 @@ from confidently import _core
 from confidently.cli import run
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.number_forms import date_formats, number_form
+from tests.data import tables
+from tests.data.tables import said
 
 RANDOM = random.Random(3)
 VALUES = [RANDOM.choice([1, -1]) * RANDOM.uniform(0, 10 ** RANDOM.randint(1, 7)) for _ in range(300)]
@@ -44,13 +46,6 @@ def values_of(path, **options):
     return rows
 
 
-def said(path, **options):
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        list(open_stream(path, **options))
-    return [str(warning.message) for warning in found]
-
-
 def table(path, cells, column="x", delimiter=",", labels=("a", "b")):
     quoted = (f'"{cell}"' if delimiter in cell else cell for cell in cells)
     lines = [f"{labels[k % 2]}{delimiter}{cell}\n" for k, cell in enumerate(quoted)]
@@ -75,20 +70,8 @@ def test_numbers_in_any_form_are_those_numbers(marks, unit):
 def test_what_is_no_number_in_a_form(marks):
     form, decimal, mark = _core.NumberFormat(decimal=marks[0], thousands=marks[1]), *marks
     wrong = [
-        "",
-        "-",
-        "a",
-        "1a",
-        decimal,
-        f"1{decimal}",
-        f"1{decimal}2{decimal}3",
-        "--1",
-        "+-1",
-        "1e",
-        "0x1F",
-        "inf",
-        "nan",
-    ]
+        "", "-", "a", "1a", decimal, f"1{decimal}", f"1{decimal}2{decimal}3", "--1", "+-1", "1e", "0x1F", "inf", "nan",
+    ]  # fmt: skip
     if mark:
         wrong += [f"1{mark}", f"{mark}123", f"1{mark}23", f"1{mark}2345", f"1234{mark}567", f"1{mark}{mark}234"]
         wrong += [f"1{decimal}234{mark}567"]
@@ -248,21 +231,10 @@ def test_models_of_earlier_versions_read_as_they_did():
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
 def test_columns_with_units(tmp_path, suffix):
-    def write(cells, name="rows"):
-        path = tmp_path / f"{name}.{suffix}"
-        if suffix == "jsonl":
-            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-        elif suffix in ("csv", "tsv"):
-            table(path, ["" if x is None else str(x) for x in cells], delimiter="," if suffix == "csv" else "\t")
-        else:
-            pyarrow = pytest.importorskip("pyarrow")
-            from pyarrow import feather, parquet
-
-            found = pyarrow.table(
-                {"label": ["ab"[k % 2] for k in range(len(cells))], "x": [x and str(x) for x in cells]}
-            )
-            (parquet.write_table if suffix == "parquet" else feather.write_feather)(found, str(path))
-        return path
+    def write(cells):
+        given = [x if x is None or suffix == "jsonl" else str(x) for x in cells]
+        labels = [*"ab" * len(cells)][: len(cells)]
+        return tables.write(tmp_path / f"rows.{suffix}", {"label": labels, "x": given})
 
     path = write(["1.5 km", "2 km", None, "3", "NA", "-4 km"])
     assert values_of(path, units="x") == [{"x": 1.5}, {"x": 2.0}, {}, {"x": 3.0}, {}, {"x": -4.0}]
@@ -283,11 +255,8 @@ def test_columns_with_units(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_dates_of_a_form(tmp_path, suffix):
     def write(cells):
-        path = tmp_path / f"rows.{suffix}"
-        if suffix == "jsonl":
-            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-            return path
-        return table(path, cells)
+        labels = [*"ab" * len(cells)][: len(cells)]
+        return tables.write(tmp_path / f"rows.{suffix}", {"label": labels, "x": cells})
 
     form = {"date_format": "%d/%m/%Y %I:%M %p", "dates": "x"}
     rows = values_of(write(["31/12/2025 10:30 PM", "1/2/2024 12:05 am", "", "2024-02-01T00:05"]), **form)
@@ -327,19 +296,12 @@ def test_what_a_warning_tells_to_type_is_understood(tmp_path, name, form):
 
 
 DELIMITED = [
-    ("label;x;y\na;1;2\nb;3;4\n", ";"),
-    ("label\tx\ty\na\t1\t2\nb\t3\t4\n", "\t"),
-    ('label\tx\ty\na\t"1"\t2\nb\t\t"4"\n', "\t"),
-    ("label|x|y\na|1|2\nb|3|4\n", "|"),
-    ("label,x;y\na,1;2\nb,3;4\n", ","),
-    ("label;x, all;y\na;1,5;2\nb;3,5;4\n", ";"),
-    ("label;x\na;1,5\nb;2,5\n", ";"),
-    ('"label";"x;y"\n"a";"1;2"\n"b";"3"\n', ";"),
-    ("label,text\na,one; two; three\nb,four|five\n", ","),
-    ("\n\nlabel;x\n\na;1\nb;2\n", ";"),
-    ("\ufefflabel;x\r\na;1\r\nb;2\r\n", ";"),
-    ("label\na\nb\n", ","),
-]
+    ("label;x;y\na;1;2\nb;3;4\n", ";"), ("label\tx\ty\na\t1\t2\nb\t3\t4\n", "\t"),
+    ('label\tx\ty\na\t"1"\t2\nb\t\t"4"\n', "\t"), ("label|x|y\na|1|2\nb|3|4\n", "|"),
+    ("label,x;y\na,1;2\nb,3;4\n", ","), ("label;x, all;y\na;1,5;2\nb;3,5;4\n", ";"), ("label;x\na;1,5\nb;2,5\n", ";"),
+    ('"label";"x;y"\n"a";"1;2"\n"b";"3"\n', ";"), ("label,text\na,one; two; three\nb,four|five\n", ","),
+    ("\n\nlabel;x\n\na;1\nb;2\n", ";"), ("\ufefflabel;x\r\na;1\r\nb;2\r\n", ";"), ("label\na\nb\n", ","),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "mark"), DELIMITED)
@@ -415,18 +377,8 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
         number = f"{k // 7}.{k * 37 % 1000:03},{k % 10}" if k % 3 else f" {k},5 "
         word = {0: "unknown", 1: "NA", 2: ""}.get(k % 11, f"{k}")
         mixed = "1 kg" if k % 9 == 0 else f"{k}"
-        return [
-            "ab"[k % 2],
-            f"{k},5 km",
-            number,
-            word,
-            mixed,
-            f"A{k}",
-            f"{k}",
-            f"{k}",
-            f"{k} {k}",
-            f"{k % 28 + 1}/1/2024",
-        ]
+        day = f"{k % 28 + 1}/1/2024"
+        return ["ab"[k % 2], f"{k},5 km", number, word, mixed, f"A{k}", f"{k}", f"{k}", f"{k} {k}", day]
 
     def named(batch):
         """Yield the features of every row by their names."""
@@ -470,12 +422,7 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
 ])  # fmt: skip
 def test_strings_with_numbers_and_dates_are_asked_about(tmp_path, suffix, form, option):
     cells = [form.format(1900 + k if "/" in form else k) for k in range(1, 121)]
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "jsonl":
-        path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
-    else:
-        pyarrow = pytest.importorskip("pyarrow")
-        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({"label": ["a", "b"] * 60, "x": cells}), path)
+    path = tables.write(tmp_path / f"rows.{suffix}", {"label": ["a", "b"] * 60, "x": cells})
     texts = said(path, multilabel=False)
     if option is None:
         assert texts == []

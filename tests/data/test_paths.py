@@ -27,20 +27,11 @@ def inside(folder, files):
     return [str(file).removeprefix(str(folder)).removeprefix("/") for file in files]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "files"),
-    [
-        ("a.csv", ["a.csv"]),
-        ("*.csv", ["a.csv"]),
-        ("*/*.csv", ["b/g.csv"]),
-        ("b/*.csv*", ["b/c.csv.gz", "b/g.csv"]),
-        ("b/?.csv", ["b/g.csv"]),
-        ("b/[a-f].csv.gz", ["b/c.csv.gz"]),
-        ("**/e.csv", ["b/d/e.csv"]),
-        ("b", ["b/c.csv.gz", "b/d/e.csv", "b/g.csv"]),
-        ("", ["a.csv", "b/c.csv.gz", "b/d/e.csv", "b/g.csv"]),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "files"), [
+    ("a.csv", ["a.csv"]), ("*.csv", ["a.csv"]), ("*/*.csv", ["b/g.csv"]), ("b/*.csv*", ["b/c.csv.gz", "b/g.csv"]),
+    ("b/?.csv", ["b/g.csv"]), ("b/[a-f].csv.gz", ["b/c.csv.gz"]), ("**/e.csv", ["b/d/e.csv"]),
+    ("b", ["b/c.csv.gz", "b/d/e.csv", "b/g.csv"]), ("", ["a.csv", "b/c.csv.gz", "b/d/e.csv", "b/g.csv"]),
+])  # fmt: skip
 def test_globs_and_folders_are_their_files_sorted(folder, pattern, files):
     pytest.importorskip("pyarrow")
     path = str(folder / pattern) if pattern else str(folder)

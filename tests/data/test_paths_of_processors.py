@@ -74,15 +74,12 @@ def plain_line(chance, value, n=8):
 
 
 VALUES = {
-    "ones": lambda chance: "1",
-    "fractions": lambda chance: f"{chance.random():.4f}",
-    "signed": lambda chance: f"{chance.gauss(0, 1):.6f}",
-    "eight digits": lambda chance: f"{chance.random():.8g}",
-    "long": lambda chance: repr(chance.gauss(0, 1)),
-    "exponents": lambda chance: f"{chance.gauss(0, 1e-4):.3g}",
+    "ones": lambda chance: "1", "fractions": lambda chance: f"{chance.random():.4f}",
+    "signed": lambda chance: f"{chance.gauss(0, 1):.6f}", "eight digits": lambda chance: f"{chance.random():.8g}",
+    "long": lambda chance: repr(chance.gauss(0, 1)), "exponents": lambda chance: f"{chance.gauss(0, 1e-4):.3g}",
     "integers": lambda chance: str(chance.randrange(10 ** chance.randrange(1, 9))),
     "mixed": lambda chance: VALUES[chance.choice(list(VALUES)[:-1])](chance),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", " \n", " # why\n"])

@@ -36,6 +36,7 @@ def test_a_message_says_what_is_assumed_or_what_to_do(write, name):
     assert done.returncode == (2 if expected.message.startswith("error: ") else 0)
 
 
+@pytest.mark.long("32 files in several containers")
 @pytest.mark.parametrize("name", [name for name, one in FILES.items() if not one.refused])
 def test_files_are_read_as_they_are_meant(write, name):
     write(name)

@@ -25,28 +25,22 @@ def test_a_name_that_a_module_does_not_have(module):
         _ = module.nothing
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"format": "none"}, "unknown format 'none'; expected one of"),
-        ({"format": "text", "analyzer": "none"}, "unknown analyzer 'none'; expected one of"),
-        ({"on_error": -1}, "on_error must be 'stop', 'skip' or a number of rows >= 0, got -1"),
-        ({"on_error": "pass"}, "on_error must be"),
-    ],
-)
+@pytest.mark.parametrize(("options", "problem"), [
+    ({"format": "none"}, "unknown format 'none'; expected one of"),
+    ({"format": "text", "analyzer": "none"}, "unknown analyzer 'none'; expected one of"),
+    ({"on_error": -1}, "on_error must be 'stop', 'skip' or a number of rows >= 0, got -1"),
+    ({"on_error": "pass"}, "on_error must be"),
+])  # fmt: skip
 def test_options_that_make_no_sense(tmp_path, options, problem):
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     with pytest.raises(ValueError, match=problem):
         open_stream(tmp_path / "rows.svm", **options)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (np.zeros(3), r"X must be two-dimensional \(rows, features\), got an array of shape \(3,\)"),
-        (np.zeros((2, 3), complex), "Complex data not supported: features must be real numbers"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), [
+    (np.zeros(3), r"X must be two-dimensional \(rows, features\), got an array of shape \(3,\)"),
+    (np.zeros((2, 3), complex), "Complex data not supported: features must be real numbers"),
+])  # fmt: skip
 def test_rows_in_memory_that_are_no_matrix_of_numbers(rows, message):
     with pytest.raises(ValueError, match=message):
         as_matrix(rows, "float64")
@@ -110,15 +104,11 @@ def test_a_header_that_json_cannot_hold_leaves_no_file(tmp_path):
     assert not (tmp_path / f"cache{PARTIAL}").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda blocks: [blocks[0]._replace(offset=blocks[0].offset + 64)], "the block at .* does not fit"),
-        (lambda blocks: [blocks[0]._replace(bytes=blocks[0].bytes + 64)], "the block at .* does not fit"),
-        (lambda blocks: [], "blocks are missing"),
-        (lambda blocks: blocks * 2, "the block at .* does not fit"),
-    ],
-)
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda blocks: [blocks[0]._replace(offset=blocks[0].offset + 64)], "the block at .* does not fit"),
+    (lambda blocks: [blocks[0]._replace(bytes=blocks[0].bytes + 64)], "the block at .* does not fit"),
+    (lambda blocks: [], "blocks are missing"), (lambda blocks: blocks * 2, "the block at .* does not fit"),
+])  # fmt: skip
 def test_an_index_whose_blocks_are_not_those_of_the_file(tmp_path, change, problem):
     writer = CacheWriter(tmp_path / "cache", {})
     writer.add({"values": np.ones(3)}, {})

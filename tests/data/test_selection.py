@@ -11,6 +11,7 @@ import confidently
 from confidently import OnlineClassifier
 from confidently.data import DataError, ReaderOptions, open_stream
 from tests.command_line import here
+from tests.data.tables import write
 
 NAMES = ["", "a", "b", "ab", "long_name"]
 CHOICES = [
@@ -77,18 +78,10 @@ def table(tmp_path, suffix):
         {"a": float(i), "b": {"c": i % 2, "d": float(-i)}, "town": ["Rome", "Oslo"][i % 2], "label": i % 2, "w": 2.0}
         for i in range(1, 9)
     ]
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    elif suffix == "csv":
-        lines = [f"{r['a']},{r['b']['c']},{r['b']['d']},{r['town']},{r['label']},{r['w']}" for r in rows]
-        path.write_text("\n".join(["a,b.c,b.d,town,label,w", *lines]) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    return path
+    if suffix == "csv":
+        rows = [{"b.c": row["b"]["c"], "b.d": row["b"]["d"]} | row for row in rows]
+        rows = [{name: row[name] for name in ("a", "b.c", "b.d", "town", "label", "w")} for row in rows]
+    return write(tmp_path / f"rows.{suffix}", {name: [row[name] for row in rows] for name in rows[0]})
 
 
 def names_of(path, **how):
@@ -118,14 +111,11 @@ def test_a_column_to_read_must_be_there_in_training(suffix, tmp_path):
     assert names_of(path, only=["z", "a"], freeze=True, ignore_labels=True) == {"a"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"format": "svmlight", "only": "a"}, r"only is for named columns and namespaces \(vw, jsonl, csv,"),
-        ({"format": "text", "drop": "a"}, "drop is for named columns and namespaces .*; text has neither"),
-        ({"format": "vw", "only": "a", "drop": ["b", "a"]}, "'a' is both in drop and in only; use one of the two"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"format": "svmlight", "only": "a"}, r"only is for named columns and namespaces \(vw, jsonl, csv,"),
+    ({"format": "text", "drop": "a"}, "drop is for named columns and namespaces .*; text has neither"),
+    ({"format": "vw", "only": "a", "drop": ["b", "a"]}, "'a' is both in drop and in only; use one of the two"),
+])  # fmt: skip
 def test_what_cannot_be_selected_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         ReaderOptions(**options)
@@ -140,13 +130,9 @@ def run(*arguments, status=0):
     return done
 
 
-@pytest.mark.parametrize(
-    ("options", "choice"),
-    [
-        (["--ignore", "a", "--ignore", "b"], {"drop": ["a", "b"]}),
-        (["--keep", "ab", "--keep", ""], {"only": ["ab", ""]}),
-    ],
-)
+@pytest.mark.parametrize(("options", "choice"), [
+    (["--ignore", "a", "--ignore", "b"], {"drop": ["a", "b"]}), (["--keep", "ab", "--keep", ""], {"only": ["ab", ""]}),
+])  # fmt: skip
 def test_a_model_is_predicted_with_the_namespaces_that_it_was_trained_on(options, choice, tmp_path):
     rows, model = vw_rows(n=200), tmp_path / "model"
     whole = written(tmp_path / "whole.vw", rows)
@@ -193,19 +179,12 @@ def test_models_of_other_columns_are_not_merged(tmp_path):
         confidently.merge(models)
 
 
-@pytest.mark.parametrize(
-    ("suffix", "options", "message"),
-    [
-        ("csv", ["--keep", "a", "--ignore", "a"], "'a' is both in drop and in only; use one of the two"),
-        (
-            "svm",
-            ["--keep", "1"],
-            "--only is for named columns and namespaces (vw, jsonl, csv, tsv, parquet, feather)",
-        ),
-        ("txt", ["--ignore", "a"], "--drop is for named columns and namespaces"),
-        ("csv", ["--keep", "z"], "has no column 'z'"),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "options", "message"), [
+    ("csv", ["--keep", "a", "--ignore", "a"], "'a' is both in drop and in only; use one of the two"),
+    ("svm", ["--keep", "1"], "--only is for named columns and namespaces (vw, jsonl, csv, tsv, parquet, feather)"),
+    ("txt", ["--ignore", "a"], "--drop is for named columns and namespaces"),
+    ("csv", ["--keep", "z"], "has no column 'z'"),
+])  # fmt: skip
 def test_selections_that_make_no_sense_are_refused(suffix, options, message, tmp_path):
     path = table(tmp_path, "csv").rename(tmp_path / f"data.{suffix}")
     assert message in run("train", path, "--rule=arow", *options, status=2).stderr

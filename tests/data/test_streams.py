@@ -92,11 +92,9 @@ def assert_same_but_for_rounding(a, b):
 
 
 TASKS = {
-    "one class": lambda: random_rows([1]),
-    "two classes": lambda: random_rows(["-1", "+1"]),
-    "five classes": lambda: random_rows(["+1", "-1", "x", "2.0", "y"]),
-    "sets": random_sets,
-}
+    "one class": lambda: random_rows([1]), "two classes": lambda: random_rows(["-1", "+1"]),
+    "five classes": lambda: random_rows(["+1", "-1", "x", "2.0", "y"]), "sets": random_sets,
+}  # fmt: skip
 
 
 @pytest.mark.few(1)
@@ -134,6 +132,7 @@ def test_training_goes_on_exactly_where_it_stopped(tmp_path, rule, task, dtype):
     assert_same(whole, resumed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", [CELLIP(gamma=0.01), IELLIP(b=0.999, c=0.3)])
@@ -182,22 +181,10 @@ def test_a_class_exists_from_its_first_row_on(tmp_path):
     assert streamed.learner.mistakes == learner.mistakes
 
 
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        ([1, -1], [-1, 1]),
-        ([-1, 1], [-1, 1]),
-        ([0, 1], [0, 1]),
-        ([1, 0], [0, 1]),
-        ([1, 2], [2, 1]),
-        ([2, 1], [2, 1]),
-        (["ham", "spam"], ["ham", "spam"]),
-        ([3, 2], [3, 2]),
-        ([1], [None, 1]),
-        ([0], [0, None]),
-        ([1, 5, -1], [5, 1, -1]),
-    ],
-)
+@pytest.mark.parametrize(("labels", "names"), [
+    ([1, -1], [-1, 1]), ([-1, 1], [-1, 1]), ([0, 1], [0, 1]), ([1, 0], [0, 1]), ([1, 2], [2, 1]), ([2, 1], [2, 1]),
+    (["ham", "spam"], ["ham", "spam"]), ([3, 2], [3, 2]), ([1], [None, 1]), ([0], [0, None]), ([1, 5, -1], [5, 1, -1]),
+])  # fmt: skip
 def test_numbers_of_classes(labels, names):
     table = ClassTable()
     numbers = [table.number(label) for label in labels]
@@ -297,7 +284,7 @@ def test_parts_of_a_batch_are_its_rows(tmp_path):
     assert isinstance(parts[0], Batch) and isinstance(parts[0].matrix, _core.Matrix)
 
 
-@pytest.mark.long
+@pytest.mark.long("real data, cut at four sizes")
 @pytest.mark.parametrize("name", ["a9a", "usps", "scene", "bibtex", "letter"])
 def test_real_data_wherever_they_are_cut(name):
     folder = shared_data(name)

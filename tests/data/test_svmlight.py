@@ -142,38 +142,24 @@ def test_labels_that_do_not_matter_are_not_looked_at():
 
 WRONG = [
     ("1 x:1", "column 3", "'x:1' has an index that is not an integer from 1"),
-    ("1 1:x", "column 3", "'1:x' has a value that is not a number"),
-    ("1 1:1.5.2", "column 3", "not a number"),
-    ("1 1:1e", "column 3", "not a number"),
-    ("1 1:0x10", "column 3", "not a number"),
-    ("1 1:1_000", "column 3", "not a number"),
-    ("1 1:--1", "column 3", "not a number"),
-    ("1 1:2 3:", "column 7", "'3:' has no value after the colon"),
-    ("1 1: 2:1", "column 3", "has no value"),
-    ("1 5", "column 3", "'5' is not index:value"),
-    ("1 2 3:1", "column 3", "is not index:value"),
-    ("1 1:nan", "column 3", "not finite"),
-    ("1 1:-Infinity", "column 3", "not finite"),
-    ("1 1:1e101", "column 3", "above 1e+100"),
-    ("1 1:-1e400", "column 3", "above 1e+100"),
-    ("1 0:1", "column 3", "--zero-based"),
-    ("1 -3:1", "column 3", "not an integer"),
-    ("1 1.5:1", "column 3", "not an integer"),
-    ("1 2147483647:1", "column 3", "above 2147483646"),
+    ("1 1:x", "column 3", "'1:x' has a value that is not a number"), ("1 1:1.5.2", "column 3", "not a number"),
+    ("1 1:1e", "column 3", "not a number"), ("1 1:0x10", "column 3", "not a number"),
+    ("1 1:1_000", "column 3", "not a number"), ("1 1:--1", "column 3", "not a number"),
+    ("1 1:2 3:", "column 7", "'3:' has no value after the colon"), ("1 1: 2:1", "column 3", "has no value"),
+    ("1 5", "column 3", "'5' is not index:value"), ("1 2 3:1", "column 3", "is not index:value"),
+    ("1 1:nan", "column 3", "not finite"), ("1 1:-Infinity", "column 3", "not finite"),
+    ("1 1:1e101", "column 3", "above 1e+100"), ("1 1:-1e400", "column 3", "above 1e+100"),
+    ("1 0:1", "column 3", "--zero-based"), ("1 -3:1", "column 3", "not an integer"),
+    ("1 1.5:1", "column 3", "not an integer"), ("1 2147483647:1", "column 3", "above 2147483646"),
     ("1 99999999999999999999:1", "column 3", "above 2147483646"),
-    ("1 18446744073709551617:1", "column 3", "above 2147483646"),
-    ("1 :1", "column 3", "not an integer"),
+    ("1 18446744073709551617:1", "column 3", "above 2147483646"), ("1 :1", "column 3", "not an integer"),
     ("0.5 1:1", "column 1", "'0.5' is not a class: labels are integers or strings"),
-    ("nan 1:1", "column 1", "not a class"),
-    ("-inf 1:1", "column 1", "not a class"),
-    ("1,,2 1:1", "column 3", "empty label between commas"),
-    ("1, 1:1", "column 3", "empty label"),
-    ("\x01\x02 1:1", "column 1", "binary"),
-    ("1 \x00\x00\x00", "column 3", r"'\x00\x00\x00'"),
-    ("1 1:2\x00", "column 3", r"'1:2\x00'"),
-    ("x" * 300 + " 1:1", "column 1", "longer than 256 bytes"),
+    ("nan 1:1", "column 1", "not a class"), ("-inf 1:1", "column 1", "not a class"),
+    ("1,,2 1:1", "column 3", "empty label between commas"), ("1, 1:1", "column 3", "empty label"),
+    ("\x01\x02 1:1", "column 1", "binary"), ("1 \x00\x00\x00", "column 3", r"'\x00\x00\x00'"),
+    ("1 1:2\x00", "column 3", r"'1:2\x00'"), ("x" * 300 + " 1:1", "column 1", "longer than 256 bytes"),
     ("1 " + "y" * 300, "column 3", "'" + "y" * 40 + "...'"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "place", "problem"), WRONG)
@@ -243,18 +229,13 @@ def test_several_files_are_one_stream(tmp_path):
 
 PACKED = gzip.compress(TEXT, mtime=0)
 UNREADABLE = {
-    "empty": (b"", "is empty"),
-    "comments": (b"# only\n\n# comments\n", "has no rows"),
-    "empty gzip": (gzip.compress(b"", mtime=0), "has no rows"),
-    "gzip without its end": (PACKED[:-9], "truncated gzip"),
-    "beginning of a gzip": (PACKED[:200], "truncated gzip"),
-    "magic of a gzip": (b"\x1f\x8b", "truncated gzip"),
+    "empty": (b"", "is empty"), "comments": (b"# only\n\n# comments\n", "has no rows"),
+    "empty gzip": (gzip.compress(b"", mtime=0), "has no rows"), "gzip without its end": (PACKED[:-9], "truncated gzip"),
+    "beginning of a gzip": (PACKED[:200], "truncated gzip"), "magic of a gzip": (b"\x1f\x8b", "truncated gzip"),
     "gzip with a false sum": (PACKED[:-8] + b"12345678", "damaged gzip"),
-    "gzip and garbage": (PACKED + b"garbage", "damaged gzip"),
-    "bzip2": (b"BZh91AY", "truncated bzip2"),
-    "xz": (b"\xfd7zXZ\x00\x00", "truncated xz"),
-    "zip": (b"PK\x03\x04", "is zip"),
-}
+    "gzip and garbage": (PACKED + b"garbage", "damaged gzip"), "bzip2": (b"BZh91AY", "truncated bzip2"),
+    "xz": (b"\xfd7zXZ\x00\x00", "truncated xz"), "zip": (b"PK\x03\x04", "is zip"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "problem"), UNREADABLE.values(), ids=UNREADABLE)

@@ -40,7 +40,8 @@ def write_parquet(path, times):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "write"), [("csv", write_csv), pytest.param("parquet", write_parquet, marks=pytest.mark.long)]
+    ("suffix", "write"),
+    [("csv", write_csv), pytest.param("parquet", write_parquet, marks=pytest.mark.long("another format"))],
 )
 def test_memory_is_flat_in_the_size_of_the_file(tmp_path, suffix, write):
     small, large = tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"

@@ -15,6 +15,7 @@ from confidently.data.formats.lines import pieces
 from confidently.data.formats.table import format_of
 from confidently.data.label_kind import LabelKind, label_kind
 from confidently.data.selection import columns_of_first
+from tests.data.tables import write
 from tests.data.test_paths_of_processors import PATHS, reader_on
 
 RNG = np.random.default_rng(5)
@@ -45,14 +46,8 @@ FORMATS = ("rows.svm", "rows.vw", "rows.csv", "rows.tsv", "rows.jsonl", "rows.tx
 def written(folder, name):
     file = folder / name
     if name.endswith(("parquet", "feather")):
-        pa = pytest.importorskip("pyarrow")
-        import pyarrow.feather as feather
-        import pyarrow.parquet as parquet
-
-        table = pa.table({"label": TARGETS, "a": VALUES})
-        (parquet.write_table if name.endswith("parquet") else feather.write_feather)(table, file)
-    else:
-        file.write_text("".join(line + "\n" for line in lines_of(name)))
+        return write(file, {"label": TARGETS, "a": VALUES})
+    file.write_text("".join(line + "\n" for line in lines_of(name)))
     return file
 
 

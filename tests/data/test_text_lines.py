@@ -91,14 +91,11 @@ def test_where_labels_do_not_matter_a_line_may_be_text_alone():
     assert rows == [([], 1.0, {"one": 1.0, "two": 1.0}), ([], 1.0, {"two": 1.0}), ([], 1.0, {})]
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (b"no tab", "line 2, column 1: line 'no tab' has no tab between its label and its text"),
-        (b"0.5\tx", "line 2, column 1: label '0.5' is not a class"),
-        (b"\xff\xfe\tx", "line 2, column 1: byte 0xff is not UTF-8 text"),
-    ],
-)
+@pytest.mark.parametrize(("line", "problem"), [
+    (b"no tab", "line 2, column 1: line 'no tab' has no tab between its label and its text"),
+    (b"0.5\tx", "line 2, column 1: label '0.5' is not a class"),
+    (b"\xff\xfe\tx", "line 2, column 1: byte 0xff is not UTF-8 text"),
+])  # fmt: skip
 def test_what_is_wrong_is_named_with_its_place(tmp_path, line, problem):
     file = tmp_path / "bad.txt"
     file.write_bytes(b"1\tfine\n" + line + b"\n2\tfine\n")

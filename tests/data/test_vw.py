@@ -84,7 +84,6 @@ def lines(draw):
     return text + draw(st.sampled_from(["\n", "\r\n", "\n \n"]))
 
 
-@pytest.mark.long
 @given(
     st.lists(lines(), max_size=8).map(lambda rows: "".join(rows).encode()), st.lists(st.integers(0, 400), max_size=6)
 )
@@ -101,21 +100,13 @@ def test_reads_as_the_slow_reader_wherever_the_text_is_cut(text, cuts):
 
 def test_what_stands_before_the_first_bar():
     heads = {
-        b"1 |": ([1], 1.0, ""),
-        b"|": ([], 1.0, ""),
-        b"  |": ([], 1.0, ""),
+        b"1 |": ([1], 1.0, ""), b"|": ([], 1.0, ""), b"  |": ([], 1.0, ""),
         b"1|": ([], 1.0, "1"),  # a word that touches the bar is a tag
-        b"1 2|": ([1], 1.0, "2"),
-        b"1 2 |": ([1], 2.0, ""),
-        b"1 'tag |": ([1], 1.0, "tag"),
-        b"1 2 0 'tag |": ([1], 2.0, "tag"),
-        b"1 2 0 tag|": ([1], 2.0, "tag"),
-        b"'tag |": ([], 1.0, "tag"),
-        b"1 '|": ([1], 1.0, ""),
-        b"\t-1\t0.25\t|": ([-1], 0.25, ""),
-        b"sports,2 |": (["sports", 2], 1.0, ""),
+        b"1 2|": ([1], 1.0, "2"), b"1 2 |": ([1], 2.0, ""), b"1 'tag |": ([1], 1.0, "tag"),
+        b"1 2 0 'tag |": ([1], 2.0, "tag"), b"1 2 0 tag|": ([1], 2.0, "tag"), b"'tag |": ([], 1.0, "tag"),
+        b"1 '|": ([1], 1.0, ""), b"\t-1\t0.25\t|": ([-1], 0.25, ""), b"sports,2 |": (["sports", 2], 1.0, ""),
         b"\xef\xbb\xbf1 |": ([1], 1.0, ""),
-    }
+    }  # fmt: skip
     for head, expected in heads.items():
         [(labels, weight, row, tag)] = read(head + b" a\r\n")
         assert ((labels, weight, tag), row) == (expected, {"a": 1.0}), head
@@ -154,37 +145,25 @@ def test_there_may_be_any_number_of_namespaces():
 
 WRONG = [
     ("1 1:0.5 2:1", "column 1", "'1' has no | before its features"),
-    ("1 | a:1.5.2", "column 5", "'a:1.5.2' has a value that is not a number"),
-    ("1 | a:1e", "column 5", "not a number"),
-    ("1 | a:1_000", "column 5", "not a number"),
-    ("1 | a:--1", "column 5", "not a number"),
-    ("1 | t:12:30", "column 5", "not a number"),
-    ("1 | a:", "column 5", "'a:' has no value after the colon"),
-    ("1 | a: 2", "column 5", "has no value"),
-    ("1 | :", "column 5", "has no value"),
-    ("1 | a::1", "column 5", "not a number"),
-    ("1 | a:nan", "column 5", "not finite"),
-    ("1 |f b a:-Inf|", "column 8", "'a:-Inf' has a value that is not finite"),
-    ("1 | :NaN", "column 5", "not finite"),
-    ("1 | a:1e101", "column 5", "above 1e+100"),
-    ("1 |f:1e60 a:1e60", "column 11", "above 1e+100"),
+    ("1 | a:1.5.2", "column 5", "'a:1.5.2' has a value that is not a number"), ("1 | a:1e", "column 5", "not a number"),
+    ("1 | a:1_000", "column 5", "not a number"), ("1 | a:--1", "column 5", "not a number"),
+    ("1 | t:12:30", "column 5", "not a number"), ("1 | a:", "column 5", "'a:' has no value after the colon"),
+    ("1 | a: 2", "column 5", "has no value"), ("1 | :", "column 5", "has no value"),
+    ("1 | a::1", "column 5", "not a number"), ("1 | a:nan", "column 5", "not finite"),
+    ("1 |f b a:-Inf|", "column 8", "'a:-Inf' has a value that is not finite"), ("1 | :NaN", "column 5", "not finite"),
+    ("1 | a:1e101", "column 5", "above 1e+100"), ("1 |f:1e60 a:1e60", "column 11", "above 1e+100"),
     ("1 |f:nan a", "column 4", "namespace 'f:nan' has a value that is not finite"),
     ("1 |f:x a", "column 4", "namespace 'f:x' has a value that is not a number"),
     ("1 |f: a", "column 4", "namespace 'f:' has no value after the colon"),
     ("1 |f:1e999 a", "column 4", "namespace 'f:1e999' has a value above"),
     ("1 |:2 a", "column 4", "has no name before the colon"),
-    ("1 -1 | a", "column 3", "weight '-1' is not a number from 0 to 1e9"),
-    ("1 x | a", "column 3", "weight 'x'"),
-    ("1 1 0.5 | a", "column 5", "base '0.5' is not 0"),
-    ("1 1 0 7 | a", "column 7", "one too many"),
-    ("1 't 2 | a", "column 3", "tag ''t' is not the last word"),
-    ("1:0.5 2:1.5 | a", "column 1", "cost-sensitive"),
-    ("1:2:0.4 | a", "column 1", "contextual bandit"),
-    ("0.5 | a", "column 1", "'0.5' is not a class"),
-    ("nan | a", "column 1", "not a class"),
-    ("1,,2 | a", "column 3", "empty label"),
+    ("1 -1 | a", "column 3", "weight '-1' is not a number from 0 to 1e9"), ("1 x | a", "column 3", "weight 'x'"),
+    ("1 1 0.5 | a", "column 5", "base '0.5' is not 0"), ("1 1 0 7 | a", "column 7", "one too many"),
+    ("1 't 2 | a", "column 3", "tag ''t' is not the last word"), ("1:0.5 2:1.5 | a", "column 1", "cost-sensitive"),
+    ("1:2:0.4 | a", "column 1", "contextual bandit"), ("0.5 | a", "column 1", "'0.5' is not a class"),
+    ("nan | a", "column 1", "not a class"), ("1,,2 | a", "column 3", "empty label"),
     ("\x01\x02 | a", "column 1", "binary"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "place", "problem"), WRONG)
@@ -207,7 +186,6 @@ def test_only_tags_can_be_kept(tmp_path):
         list(open_stream(file, keep=("id",)))
 
 
-@pytest.mark.long
 def test_learns_what_it_learns_from_the_same_rows_as_svmlight(tmp_path):
     X, y = load_svmlight_file(str(shared_data("a9a") / "train.svm.gz"))
     X, y = X[:8000], y[:8000].astype(int)

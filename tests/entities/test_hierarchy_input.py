@@ -14,19 +14,13 @@ from confidently.entities import EntityModels
 from tests.entities.test_hierarchy import FOREVER, check_same, core_of, expected, rows
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda X, key, y: (X[:2], key[:2], y[:2]),
-        lambda X, key, y: (X, key * 0, y),
-        lambda X, key, y: (np.column_stack([X, np.ones(len(X)), np.zeros(len(X))]), key, y),
-        lambda X, key, y: (X[:1].repeat(50, axis=0), key[:50], y[:1].repeat(50)),
-        lambda X, key, y: (np.column_stack([X[:, :1]] * 3), key, 2 * X[:, 0]),
-        lambda X, key, y: (X * 1e60, key, y * 1e40),
-        lambda X, key, y: (X * 1e-60, key, y * 1e-40),
-        lambda X, key, y: (X + 1e9, key, y + 1e9),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    lambda X, key, y: (X[:2], key[:2], y[:2]), lambda X, key, y: (X, key * 0, y),
+    lambda X, key, y: (np.column_stack([X, np.ones(len(X)), np.zeros(len(X))]), key, y),
+    lambda X, key, y: (X[:1].repeat(50, axis=0), key[:50], y[:1].repeat(50)),
+    lambda X, key, y: (np.column_stack([X[:, :1]] * 3), key, 2 * X[:, 0]), lambda X, key, y: (X * 1e60, key, y * 1e40),
+    lambda X, key, y: (X * 1e-60, key, y * 1e-40), lambda X, key, y: (X + 1e9, key, y + 1e9),
+])  # fmt: skip
 def test_unusual_rows_have_numbers(make: Any) -> None:
     X, key, y = make(*rows(100))
     model = EntityModels(shared=OnlineRegressor()).fit(X, y, key=key)

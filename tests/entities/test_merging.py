@@ -9,6 +9,7 @@ import pytest
 
 from confidently import MergeError, OnlineClassifier, OnlineRegressor
 from confidently.entities import EntityModels, merge_entities
+from confidently.entities.merging import DECAY, DECAYING
 from tests.entities.test_models import numbers, people, taste
 
 
@@ -45,7 +46,10 @@ def test_what_only_one_model_has_seen_is_taken_over() -> None:
         for one in part.keys_[:5]:
             assert one % 2 == k
             np.testing.assert_allclose(whole._table.one(one).mean, part._table.one(one).mean, atol=1e-6)
-            assert whole._table.one(one).rows == part._table.one(one).rows
+            assert (whole.deviation(one).rows, whole.deviation(one).age) == (
+                part.deviation(one).rows,
+                part.deviation(one).age,
+            )
 
 
 def test_a_base_counts_once() -> None:
@@ -61,6 +65,11 @@ def test_a_base_counts_once() -> None:
     same(merge_entities([parts[0], base], base), parts[0])
     assert whole.score(X, y, key=key) >= parts[0].score(X, y, key=key)
     assert whole._table.one(key[0]).rows == int((key == key[0]).sum())
+    start, one, other, found = (model._table.state() for model in (base, *parts, whole))
+    left = DECAY**1000  # of the base, in each
+    for name in DECAYING:
+        expected = left * left * start[name] + sum(part[name] - left * start[name] for part in (one, other))
+        np.testing.assert_allclose(found[name], np.maximum(expected, 0.0) if name == "noise" else expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["two", "numbers"])

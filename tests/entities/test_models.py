@@ -61,7 +61,7 @@ def test_entities_are_better_than_the_shared_model_and_than_each_alone() -> None
     assert model.score(X[test], y[test], key=key[test]) > shared.score(X[test], y[test])
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("classes", [2, 3])
 def test_an_unknown_entity_has_the_probabilities_of_the_shared_model(classes: int) -> None:
     X, y, key = people(classes=classes)
     model = EntityModels().fit(X, y, key=key)
@@ -201,6 +201,28 @@ def test_a_saved_model_continues_bit_for_bit(kind: str, tmp_path: Any) -> None:
             np.testing.assert_array_equal(one._table.state()[name], array, err_msg=name)
 
 
+@pytest.mark.parametrize("n_rows", [1000, 7])
+@pytest.mark.parametrize("kind", ["classes", "numbers", "numbers of many columns"])
+def test_an_entity_is_forgotten_when_none_of_the_last_rows_was_its_own(kind: str, n_rows: int) -> None:
+    """Predictions forget it at once, and the list of keys with the rows at most as many later."""
+    random, age = np.random.default_rng(0), 30
+    X, key = random.normal(size=(120, 20 if "many" in kind else 3)), random.integers(0, 5, 120)
+    key[:11] = 7
+    numbers = X[:, 0] * np.where(key == 7, 3.0, -1.0)
+    y = (numbers > 0).astype(int) if kind == "classes" else numbers
+    shared = (OnlineClassifier if kind == "classes" else OnlineRegressor)(view=None)
+    for after, known, listed in ((age - 1, True, True), (age, False, True), (2 * age + 1, False, False)):
+        model = EntityModels(shared=shared, max_age=age)
+        for first in range(0, 11 + after, n_rows):
+            rows = slice(first, min(first + n_rows, 11 + after))
+            more = {"classes": [0, 1]} if kind == "classes" else {}
+            model.partial_fit(X[rows], y[rows], key=key[rows], **more)
+        answers = model.predict_proba if kind == "classes" else model.predict
+        assert np.allclose(answers(X[:9], key=[7] * 9), answers(X[:9], key=[99] * 9)) != known
+        assert (7 in model.keys_) == listed and model.n_entities_ == 5 + listed
+        assert not listed or (model.deviation(7).rows, model.deviation(7).age) == (11, after)
+
+
 def test_a_damaged_file_is_refused(tmp_path: Any) -> None:
     rows, y = taste(50)
     EntityModels("user").fit(rows, y).save(tmp_path / "whole")
@@ -245,11 +267,9 @@ BAD_KEYS: list[tuple[Any, type[Exception], str]] = [
     (["a", 1, "b"], TypeError, "row 2: expected strings as in row 1, got 1"),
     ([True, False, True], TypeError, "row 1: expected a string or an integer, got True"),
     ([0.5, 1.5, 2.5], TypeError, "row 1: expected a string or an integer, got 0.5"),
-    ([2**63, 1, 2], ValueError, "more than 64 bits"),
-    (["a", "b"], ValueError, "X has 3 rows, key has 2"),
-    ("abc", TypeError, "expected a key per row"),
-    (None, ValueError, "there are no keys"),
-]
+    ([2**63, 1, 2], ValueError, "more than 64 bits"), (["a", "b"], ValueError, "X has 3 rows, key has 2"),
+    ("abc", TypeError, "expected a key per row"), (None, ValueError, "there are no keys"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "kind", "message"), BAD_KEYS)
@@ -302,23 +322,18 @@ def test_rows_without_their_key_are_an_error() -> None:
         EntityModels("user").fit(np.ones((3, 2)), [0, 1, 0])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
-    [
-        ({"key": 3}, TypeError, "key must be the name of a column"),
-        ({"entity_variance": 0}, ValueError, "entity_variance"),
-        ({"entity_variance": []}, ValueError, "entity_variance"),
-        ({"entity_variance": (0.1, 0.1)}, ValueError, "entity_variance"),
-        ({"entity_variance": "auto"}, ValueError, "entity_variance"),
-        ({"max_entities": 0}, ValueError, "max_entities"),
-        ({"max_age": 1.5}, ValueError, "max_age"),
-        ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
-        ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
-        ({"shared": OnlineClassifier(coverage_by=0)}, ValueError, "one set of errors for all"),
-        ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
-        ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "kind", "message"), [
+    ({"key": 3}, TypeError, "key must be the name of a column"),
+    ({"entity_variance": 0}, ValueError, "entity_variance"), ({"entity_variance": []}, ValueError, "entity_variance"),
+    ({"entity_variance": (0.1, 0.1)}, ValueError, "entity_variance"),
+    ({"entity_variance": "auto"}, ValueError, "entity_variance"), ({"max_entities": 0}, ValueError, "max_entities"),
+    ({"max_age": 1.5}, ValueError, "max_age"),
+    ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
+    ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
+    ({"shared": OnlineClassifier(coverage_by=0)}, ValueError, "one set of errors for all"),
+    ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
+    ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
+])  # fmt: skip
 def test_bad_parameters_are_errors(parameters: dict[str, Any], kind: type[Exception], message: str) -> None:
     X, y, key = people(50)
     with pytest.raises(kind, match=message):

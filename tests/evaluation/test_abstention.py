@@ -83,17 +83,14 @@ def test_thresholds_survive_the_rounding_of_weights():
     assert_allclose(curve.threshold_at(np.arange(1, 11) / 10), np.arange(9, -1, -1))
 
 
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        (([0, 1], [0, 1], [0.5, np.nan]), "certainty: entry 1 is NaN"),
-        (([0, 1], [0, 1], [0.5]), r"certainty: expected one entry per row, shape \(2,\); got shape \(1,\)"),
-        ((np.eye(2), np.eye(2), [0.5, 0.5]), r"y_true: expected one entry per row, shape \(2,\); got shape \(2, 2\)"),
-        (([0, 1], [0, 1], [0.5, 0.5], [1, -1]), r"sample_weight: expected finite weights >= 0, got -1.0"),
-        (([0, 1], [0, 1], [0.5, 0.5], [0, 0]), "expected at least one row of positive weight"),
-        (([], [], []), "expected at least one row of positive weight"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "message"), [
+    (([0, 1], [0, 1], [0.5, np.nan]), "certainty: entry 1 is NaN"),
+    (([0, 1], [0, 1], [0.5]), r"certainty: expected one entry per row, shape \(2,\); got shape \(1,\)"),
+    ((np.eye(2), np.eye(2), [0.5, 0.5]), r"y_true: expected one entry per row, shape \(2,\); got shape \(2, 2\)"),
+    (([0, 1], [0, 1], [0.5, 0.5], [1, -1]), r"sample_weight: expected finite weights >= 0, got -1.0"),
+    (([0, 1], [0, 1], [0.5, 0.5], [0, 0]), "expected at least one row of positive weight"),
+    (([], [], []), "expected at least one row of positive weight"),
+])  # fmt: skip
 def test_invalid_arrays_are_rejected(arrays, message):
     with pytest.raises(ValueError, match=message):
         risk_coverage(*arrays)

@@ -56,18 +56,15 @@ def test_promises_are_measured(tmp_path):
         assert evaluate(few, FRAME, coverage=0.99, risk=0.01)["max_risk"]["rows_predicted"] == 0
 
 
-@pytest.mark.parametrize(
-    ("estimator", "options", "message"),
-    [
-        (MIRA(), {}, "evaluate takes a classifier or regressor of this package, got MIRA"),
-        (OnlineRegressor().fit(PRICES, "label"), {"risk": 0.1}, "risk is for classifiers"),
-        (OnlineClassifier().fit(FRAME, "label"), {"coverage": 2}, "evaluate: coverage must be"),
-        (OnlineClassifier(calibration=None).fit(FRAME, "label"), {"coverage": 0.9}, "calibration=None has calibrated"),
-        (OnlineClassifier().fit_stream(SETS), {"risk": 0.1}, "risk: rows have several labels"),
-        (OnlineClassifier(), {}, "is not fitted yet"),
-        (OnlineClassifier().fit(FRAME, "label"), {"format": "csv"}, "format"),
-    ],
-)
+@pytest.mark.parametrize(("estimator", "options", "message"), [
+    (MIRA(), {}, "evaluate takes a classifier or regressor of this package, got MIRA"),
+    (OnlineRegressor().fit(PRICES, "label"), {"risk": 0.1}, "risk is for classifiers"),
+    (OnlineClassifier().fit(FRAME, "label"), {"coverage": 2}, "evaluate: coverage must be"),
+    (OnlineClassifier(calibration=None).fit(FRAME, "label"), {"coverage": 0.9}, "calibration=None has calibrated"),
+    (OnlineClassifier().fit_stream(SETS), {"risk": 0.1}, "risk: rows have several labels"),
+    (OnlineClassifier(), {}, "is not fitted yet"),
+    (OnlineClassifier().fit(FRAME, "label"), {"format": "csv"}, "format"),
+])  # fmt: skip
 def test_one_error_for_what_cannot_be_measured(estimator, options, message):
     with pytest.raises((ValueError, TypeError, AttributeError), match=message):
         evaluate(estimator, FRAME, **options)

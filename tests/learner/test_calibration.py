@@ -183,7 +183,9 @@ def test_the_uncalibrated_probability_of_logistic_is_the_mean_of_its_likelihood(
     np.testing.assert_array_equal(classifier.predict_proba(X)[:, 1], expected)
 
 
-@pytest.mark.parametrize("name", ["a9a", "w8a", "avazu", pytest.param("ssa_names", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "name", ["a9a", "w8a", "avazu", pytest.param("ssa_names", marks=pytest.mark.long("a large data set"))]
+)
 def test_logistic_is_calibrated_by_itself(name):
     """A line adds little to its likelihood; a correction may add more, where the model is too simple."""
     X, y, X_test, y_test = load(name)

@@ -86,6 +86,20 @@ def test_a_part_of_the_rows_has_the_share_of_all_where_predictions_say_little(su
     assert found.probabilities(None)[:, 1].mean() == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("p", "expected"), [(0.4, 0.4), (0.1, 0.25 + 0.375 * 0.15), (0.01, 0.25 + 0.04125 * 0.15), (0.5, 0.4)]
+)
+def test_the_mean_is_between_the_share_of_these_rows_and_that_of_all(p, expected):
+    """Nearer to that of all the larger p(1 - p) is, compared with .4 times .6."""
+    n = 100_000
+    learner, labels = Odds(np.full(n, logit(p))), (np.arange(n) % 4 == 0).astype(np.int32)
+    center(learner, None, labels, np.ones(n), 0.4)
+    assert expit(learner.odds).mean() == pytest.approx(expected, abs=1e-4)
+    certain = Odds(np.full(n, logit(p)))
+    center(certain, None, np.zeros(n, np.int32), np.ones(n), 0.0)  # where nothing is at stake
+    assert expit(certain.odds).mean() < 0.01
+
+
 def test_rows_are_taken_at_even_distances():
     assert list(rows_to_center(3)) == [0, 1, 2]
     found = rows_to_center(10 * ROWS)

@@ -22,13 +22,10 @@ def at_once(monkeypatch):
     monkeypatch.setattr(cost, "MIN_SECONDS", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("multiclass", "y", "kept"),
-    [
-        ("joint", Y, "one matrix of 372 x 372 numbers for 12 classes and 31 weights of each: 1.1 MB"),
-        ("joint", LABELS, "one matrix of 403 x 403 numbers for 12 classes and 31 weights of each: 1.3 MB"),
-    ],
-)
+@pytest.mark.parametrize(("multiclass", "y", "kept"), [
+    ("joint", Y, "one matrix of 372 x 372 numbers for 12 classes and 31 weights of each: 1.1 MB"),
+    ("joint", LABELS, "one matrix of 403 x 403 numbers for 12 classes and 31 weights of each: 1.3 MB"),
+])  # fmt: skip
 def test_a_long_training_is_announced_and_not_changed(at_once, multiclass, y, kept):
     with pytest.warns(CostWarning) as found:
         warned = OnlineClassifier("arow", "full", multiclass=multiclass, passes=2).fit(X, y)

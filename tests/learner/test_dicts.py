@@ -90,22 +90,12 @@ def test_the_order_of_a_dict_does_not_matter():
     assert_same(one.learner.state, other.learner.state)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x: x.update(b=3.0),
-        lambda x: x.update(new=1.0),
-        lambda x: x.pop("a"),
-        lambda x: x.clear(),
-        lambda x: x.update({"c": x.pop("a")}),
-        lambda x: x.update({"a": None}),
-        lambda x: x.setdefault("d", 7),
-        lambda x: x.popitem(),
-        lambda x: x.update(b=2.0, a=1.0),
-        lambda x: x.update(b=x.pop("b")),
-        lambda x: x.update({"d": x.pop("a"), "b": x.pop("b")}),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda x: x.update(b=3.0), lambda x: x.update(new=1.0), lambda x: x.pop("a"), lambda x: x.clear(),
+    lambda x: x.update({"c": x.pop("a")}), lambda x: x.update({"a": None}), lambda x: x.setdefault("d", 7),
+    lambda x: x.popitem(), lambda x: x.update(b=2.0, a=1.0), lambda x: x.update(b=x.pop("b")),
+    lambda x: x.update({"d": x.pop("a"), "b": x.pop("b")}),
+])  # fmt: skip
 @pytest.mark.parametrize("known", [False, True])
 def test_a_dict_may_change_after_it_was_predicted(change, known):
     model, other = rows(), rows()
@@ -173,11 +163,9 @@ def test_dates_are_the_features_that_readers_make_of_them():
     aware = datetime.timezone(datetime.timedelta(hours=2))
     moments = {
         "at": datetime.datetime(2024, 1, 5, 22, 10, 1, 500_000),
-        "there": datetime.datetime(2024, 1, 5, 3, tzinfo=aware),
-        "day": datetime.date(1999, 12, 31),
-        "clock": datetime.time(10, 30),
-        "stamp": pd.Timestamp("2024-02-29 12:00"),
-    }
+        "there": datetime.datetime(2024, 1, 5, 3, tzinfo=aware), "day": datetime.date(1999, 12, 31),
+        "clock": datetime.time(10, 30), "stamp": pd.Timestamp("2024-02-29 12:00"),
+    }  # fmt: skip
     [batch] = open_stream([moments | {"label": "a"}], normalize="none", multilabel=False)
     model = rows()
     for kind in (dict, ByEntry):

@@ -132,7 +132,7 @@ def most(X, settings, weights):
 
 
 @pytest.mark.parametrize(
-    "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[SHORT:])]
+    "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long("more seeds")) for seed in SEEDS[SHORT:])]
 )
 def test_nothing_that_is_not_finite_is_kept_reported_or_saved(seed, tmp_path):
     rng = np.random.default_rng(seed)
@@ -243,6 +243,7 @@ def test_few_rows_of_a_large_model_are_undone_from_a_log(options):
     assert bytes_of(learner) == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     ("covariance", "options"),
@@ -321,12 +322,9 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
     for rule in (rule for rule in rules if has_task(rule, task)):
         learner = Learner(Settings(rule, covariance, task, fit_intercept=False, dtype=dtype, **own), 2, 2)
         counting = (
-            "counters",
-            "calibration",
-            "conformal",
-            "variances",
+            "counters", "calibration", "conformal", "variances",
             *(name for name in learner.state if name.startswith("block.")),
-        )
+        )  # fmt: skip
         before = {name: array.copy() for name, array in known(learner).items() if name not in counting}
         learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)
@@ -335,15 +333,11 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
         assert_loads(learner, X, tmp_path / "model.cw")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("rows.vw", "1 | x:1e-200\n-1 | x:-1e-160 y:1e-150\n"),
-        ("rows.svm", "1 1:1e-200\n-1 1:-1e-160 2:1e-150\n"),
-        ("rows.csv", "label,x,y\n1,1e-200,0\n-1,-1e-160,1e-150\n"),
-        ("rows.jsonl", '{"label": 1, "x": 1e-200}\n{"label": -1, "x": -1e-160, "y": 1e-150}\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("rows.vw", "1 | x:1e-200\n-1 | x:-1e-160 y:1e-150\n"), ("rows.svm", "1 1:1e-200\n-1 1:-1e-160 2:1e-150\n"),
+    ("rows.csv", "label,x,y\n1,1e-200,0\n-1,-1e-160,1e-150\n"),
+    ("rows.jsonl", '{"label": 1, "x": 1e-200}\n{"label": -1, "x": -1e-160, "y": 1e-150}\n'),
+])  # fmt: skip
 def test_files_of_rows_whose_length_underflows_give_models_that_can_be_read(name, text, ok, tmp_path):
     (tmp_path / name).write_text(text)
     columns = () if name.endswith(("vw", "svm")) else ("--label", "label")

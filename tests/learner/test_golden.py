@@ -19,23 +19,13 @@ COLUMNS = ("data", "covariance", "rule", "train_rows", "test_rows", "mistakes", 
 
 # (data set, covariance): maximum numbers of (training rows, test rows), so that all takes less than a minute.
 RUNS = {
-    ("a9a", "diag"): (10000, 5000),
-    ("w8a", "diag"): (10000, 5000),
-    ("phishing", "diag"): (None, None),
-    ("spambase", "diag"): (None, None),
-    ("letter", "diag"): (4000, 1000),
-    ("usps", "diag"): (2000, 1000),
-    ("shuttle", "diag"): (5000, 2000),
-    ("newsgroups", "diag"): (1500, 500),
-    ("scene", "diag"): (None, None),
-    ("spambase", "full"): (None, None),
-    ("letter", "full"): (500, 1000),
-    ("letter", "shared"): (2000, 1000),
-    ("shuttle", "full"): (5000, 2000),
-    ("shuttle", "shared"): (5000, 2000),
-    ("spambase", "kernel"): (400, 500),
+    ("a9a", "diag"): (10000, 5000), ("w8a", "diag"): (10000, 5000), ("phishing", "diag"): (None, None),
+    ("spambase", "diag"): (None, None), ("letter", "diag"): (4000, 1000), ("usps", "diag"): (2000, 1000),
+    ("shuttle", "diag"): (5000, 2000), ("newsgroups", "diag"): (1500, 500), ("scene", "diag"): (None, None),
+    ("spambase", "full"): (None, None), ("letter", "full"): (500, 1000), ("letter", "shared"): (2000, 1000),
+    ("shuttle", "full"): (5000, 2000), ("shuttle", "shared"): (5000, 2000), ("spambase", "kernel"): (400, 500),
     ("usps", "kernel"): (200, 500),
-}
+}  # fmt: skip
 
 
 def counted(name, covariance, rule):

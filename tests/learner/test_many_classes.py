@@ -48,16 +48,10 @@ def assert_same_state(a, b):
 
 
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", *MULTILABEL])
-@pytest.mark.parametrize(
-    ("rule", "options"),
-    [
-        ("arow", {}),
-        ("pa1", {"average": True}),
-        ("probit", {"forget": 0.01}),
-        ("cellip", {"dtype": "float32", "prior_variance": 1e9}),
-        ("arow", {"covariance": "full"}),
-    ],
-)
+@pytest.mark.parametrize(("rule", "options"), [
+    ("arow", {}), ("pa1", {"average": True}), ("probit", {"forget": 0.01}),
+    ("cellip", {"dtype": "float32", "prior_variance": 1e9}), ("arow", {"covariance": "full"}),
+])  # fmt: skip
 def test_a_class_exists_from_the_row_on_that_starts_it(monkeypatch, task, rule, options):
     monkeypatch.setattr(learner_module, "ROWS_PER_STRIDE", 7)
     if options.get("covariance") == "full":

@@ -10,14 +10,10 @@ from tests.twins.intervals import Intervals, limits
 from tests.twins.regression import Twin
 
 RULES = [
-    make_rule("ridge", r=0.7),
-    make_rule("arow_eps", r=0.5, epsilon=0.3),
-    make_rule("pa_reg", epsilon=0.2),
-    make_rule("pa1_reg", C=0.3),
-    make_rule("pa2_reg", C=0.4),
-    make_rule("poisson"),
+    make_rule("ridge", r=0.7), make_rule("arow_eps", r=0.5, epsilon=0.3), make_rule("pa_reg", epsilon=0.2),
+    make_rule("pa1_reg", C=0.3), make_rule("pa2_reg", C=0.4), make_rule("poisson"),
     make_rule("quantile", tau=0.7, c=2.0),
-]
+]  # fmt: skip
 N, D = 150, 4  # of a weight above 128, where the offset stops
 
 
@@ -38,7 +34,7 @@ def twin_of(rule, covariance, fit_intercept, prior):
     )  # fmt: skip
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

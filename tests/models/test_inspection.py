@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from confidently import OnlineClassifier, Standard
 from confidently.covariances.settings import Settings
 from confidently.data import Batch, open_stream
 from confidently.data.features import Features, NewFeatures, Strings
@@ -126,6 +127,21 @@ def test_unseen_features_add_the_prior_variance_and_leave_the_model_unchanged(ta
     assert found.variance - known.variance == pytest.approx(expected * (2.0**2 + 1.5**2))
     assert [(c.feature, c.weight) for c in found.contributions if not c.known] == [(D + 1, 0.0), (D + 3, 0.0)]
     assert model.learner.n_features == D and model.learner.weights.shape == shape
+
+
+@pytest.mark.parametrize(("view", "names"), [(Standard(unit_norm=False), {3}), ("unit", {3}),
+                                             ("standard,pairs", {"terms not seen in training"})])  # fmt: skip
+def test_a_view_shows_unseen_features_with_the_prior_variance(view, names):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3)) * [1.0, 5.0, 0.1]
+    model = OnlineClassifier(view=view).fit(X, (X[:, 0] > 0).astype(int)).as_model()
+    found = explain(model, one_row(np.array([0.5, -1.0, 2.0, 3.0])))
+    unknown = [part for part in found.contributions if not part.known]
+    assert {part.feature for part in unknown} == names and not sum(part.mean for part in unknown)
+    assert found.mean == pytest.approx(sum(part.mean for part in found.contributions))
+    assert found.variance == pytest.approx(sum(part.variance for part in found.contributions))
+    assert names != {3} or sum(part.variance for part in unknown) == pytest.approx(9.0 if view != "unit" else 9 / 14.25)
+    assert model.learner.n_features == 3
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -302,18 +318,12 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["{data}"], "not a model file"),
-        (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
-        (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"),
-        (["{model}", "--row", ""], "--row has no rows"),
-        (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
-        (["{model}", "--plot", "{model}.txt"], "--plot: unknown file type"),
-        (["{model}", "--top", "0"], "--top"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "problem"), [
+    (["{data}"], "not a model file"), (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
+    (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"), (["{model}", "--row", ""], "--row has no rows"),
+    (["{model}", "--class", "7"], "--class: unknown class '7'; expected one of -1, 1"),
+    (["{model}", "--plot", "{model}.txt"], "--plot: unknown file type"), (["{model}", "--top", "0"], "--top"),
+])  # fmt: skip
 def test_errors_are_one_line(ok, call, data, tmp_path, arguments, problem):
     model = tmp_path / "m.cw"
     ok("train", data, "--rule=arow", "-q", "-o", model)

@@ -15,29 +15,18 @@ from sklearn.inspection import permutation_importance
 from confidently import OnlineClassifier
 
 CASES = [
-    ("binary", {}),
-    ("binary", {"rule": "pa1", "average": True}),
-    ("binary", {"calibration": None}),
-    ("binary", {"rule": "logistic", "calibration": None}),
-    ("binary", {"covariance": "full", "fit_intercept": False}),
-    ("binary", {"covariance": "shared"}),
-    ("classes", {"rule": "cw_stdev"}),
+    ("binary", {}), ("binary", {"rule": "pa1", "average": True}), ("binary", {"calibration": None}),
+    ("binary", {"rule": "logistic", "calibration": None}), ("binary", {"covariance": "full", "fit_intercept": False}),
+    ("binary", {"covariance": "shared"}), ("classes", {"rule": "cw_stdev"}),
     ("classes", {"multiclass": "one-vs-rest", "dtype": "float32"}),
-    ("classes", {"rule": "cellip", "fit_intercept": False}),
-    ("classes", {"covariance": "shared"}),
-    ("classes", {"forget": 0.01}),
-    ("classes", {"rule": "logistic"}),
-    ("classes", {"rule": "logistic", "covariance": "shared"}),
-    ("classes", {"rule": "logistic", "calibration": None}),
-    ("classes", {"covariance": "full"}),
-    ("classes", {"rule": "logistic", "covariance": "full", "calibration": None}),
+    ("classes", {"rule": "cellip", "fit_intercept": False}), ("classes", {"covariance": "shared"}),
+    ("classes", {"forget": 0.01}), ("classes", {"rule": "logistic"}),
+    ("classes", {"rule": "logistic", "covariance": "shared"}), ("classes", {"rule": "logistic", "calibration": None}),
+    ("classes", {"covariance": "full"}), ("classes", {"rule": "logistic", "covariance": "full", "calibration": None}),
     ("classes", {"rule": "logistic", "covariance": "full", "multiclass": "softmax", "calibration": None}),
-    ("labels", {}),
-    ("labels", {"calibration": None}),
-    ("labels", {"rule": "logistic", "calibration": None}),
-    ("labels", {"multiclass": "joint"}),
-    ("labels", {"multiclass": "joint", "covariance": "full"}),
-]
+    ("labels", {}), ("labels", {"calibration": None}), ("labels", {"rule": "logistic", "calibration": None}),
+    ("labels", {"multiclass": "joint"}), ("labels", {"multiclass": "joint", "covariance": "full"}),
+]  # fmt: skip
 NAMES = [f"{task}-{' '.join(f'{k}={v}' for k, v in settings.items())}" for task, settings in CASES]
 
 
@@ -93,14 +82,11 @@ def test_an_onnx_graph_has_the_names_of_features():
     assert {entry.key: entry.value for entry in graph.metadata_props} == {"feature_names": "a\nb\nc\nd\ne"}
 
 
-@pytest.mark.parametrize(
-    ("task", "settings", "message"),
-    [
-        ("binary", {"covariance": "kernel"}, "not linear"),
-        ("classes", {"covariance": "full", "multiclass": "joint"}, "covariances of all classes"),
-        ("classes", {"calibration": None}, "are integrals"),
-    ],
-)
+@pytest.mark.parametrize(("task", "settings", "message"), [
+    ("binary", {"covariance": "kernel"}, "not linear"),
+    ("classes", {"covariance": "full", "multiclass": "joint"}, "covariances of all classes"),
+    ("classes", {"calibration": None}, "are integrals"),
+])  # fmt: skip
 def test_what_cannot_be_exported(task, settings, message):
     classifier, _ = fitted(task, settings)
     for export in (classifier.to_sklearn, classifier.to_onnx):

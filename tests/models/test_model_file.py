@@ -63,7 +63,8 @@ RESUME = textwrap.dedent(
 )
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2))])
+@pytest.mark.long("new processes")
+@pytest.mark.parametrize("part", range(3))
 def test_exact_resume_in_a_new_process(tmp_path, part):
     """For every rule, training on A, saving, loading elsewhere and training on B equals A then B bit for bit."""
     whole = {}
@@ -239,15 +240,9 @@ FOREIGN = {
         r"the fall of the correction must be in \(-inf, 0.95\], got 2",
     ),
     "no slope": (lambda h, a: a["calibration"].fill(0), "slope of the calibration must be in"),
-    "more features than memory": (
-        lambda h, a: h.update(n_features=2**31 - 2),
-        "the model needs .* bytes",
-    ),
-    "rows beyond the features": (
-        lambda h, a: a.update({"weights.rows": np.arange(1, 14)}),
-        "ascend within 0 to 12",
-    ),
-}
+    "more features than memory": (lambda h, a: h.update(n_features=2**31 - 2), "the model needs .* bytes"),
+    "rows beyond the features": (lambda h, a: a.update({"weights.rows": np.arange(1, 14)}), "ascend within 0 to 12"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FOREIGN)
@@ -303,16 +298,10 @@ def test_an_array_of_a_type_that_numpy_lacks(saved, tmp_path, model):
         load(tmp_path / "m.cw")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda array: array.astype(np.int32),
-        lambda array: array.astype(np.float32),
-        lambda array: array[:1],
-        lambda array: array[0],
-        lambda array: array[0, 0, 0],
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda array: array.astype(np.int32), lambda array: array.astype(np.float32), lambda array: array[:1],
+    lambda array: array[0], lambda array: array[0, 0, 0],
+])  # fmt: skip
 @pytest.mark.parametrize("estimator", [OnlineClassifier(), OnlineMedLDA(2, random_state=0)])
 def test_stored_rows_have_the_shape_and_type_of_their_table(estimator, change, tmp_path):
     X = csr_matrix(([1.0, 2.0], ([0, 1], [3, 7])), shape=(2, 50))
@@ -361,17 +350,10 @@ def test_single_numbers_at_the_prior_are_left_out(tmp_path):
         assert np.array_equal(*more)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda places: places[::-1],
-        lambda places: places + 10**9,
-        lambda places: places - 1 - places[0],
-        lambda places: places[:-1],
-        lambda places: places.astype(np.int32),
-        lambda places: places[:, None],
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda places: places[::-1], lambda places: places + 10**9, lambda places: places - 1 - places[0],
+    lambda places: places[:-1], lambda places: places.astype(np.int32), lambda places: places[:, None],
+])  # fmt: skip
 @pytest.mark.parametrize("name", ["0.weights", "1.frequency"])
 def test_places_that_are_not_those_of_the_numbers(name, change, tmp_path):
     of_many_classes(tmp_path)
@@ -498,16 +480,13 @@ def test_a_binary_model_has_two_classes(tmp_path):
 OTHER_FILES = [
     ("rows.svm", b"+1 1:0.5\n" * 1000, "svmlight data"),
     ("rows.csv.gz", gzip.compress(b"label,x\na,1\n"), r"CSV data \(gzip\)"),
-    ("rows.gz", gzip.compress(b"label,x\na,1\n"), "gzip data"),
-    ("short", b"a", "text"),
-    ("cut.txt", ("ab" * 2047 + "\xe9\xe9").encode()[:4095], "plain text data"),
-    ("nothing.cw", b"", "an empty file"),
-    ("model.joblib", pickle.dumps({"x": 1}), "a pickle"),
-    ("arrays.npz", b"PK\x03\x04" + bytes(100), "NumPy arrays"),
+    ("rows.gz", gzip.compress(b"label,x\na,1\n"), "gzip data"), ("short", b"a", "text"),
+    ("cut.txt", ("ab" * 2047 + "\xe9\xe9").encode()[:4095], "plain text data"), ("nothing.cw", b"", "an empty file"),
+    ("model.joblib", pickle.dumps({"x": 1}), "a pickle"), ("arrays.npz", b"PK\x03\x04" + bytes(100), "NumPy arrays"),
     ("rows.parquet", b"PAR1" + bytes(100), "Parquet data"),
     ("rows.cache", b"\x89confidently\r\n\x1a\n" + bytes(100), "a cache"),
     ("odd.cw", bytes(range(1, 200)), "a file of an unknown kind"),
-]
+]  # fmt: skip
 
 
 def test_files_of_other_kinds_are_rejected(tmp_path):
@@ -556,18 +535,15 @@ def test_unsavable_classes_are_rejected(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("entry", "change", "problem"),
-    [
-        ("support.start", lambda a: a + 1, "the support rows do not fit together"),
-        ("support.start", lambda a: a[[0, 2, 1, *range(3, len(a))]], "the support rows do not fit together"),
-        ("support.columns", lambda a: a + 1, "the support rows do not fit together"),
-        ("support.columns", lambda a: a - 1, "the support rows do not fit together"),
-        ("support.columns", lambda a: a[[1, 0, *range(2, len(a))]], "columns of a support row do not ascend"),
-        ("support.sides", lambda a: a + 9, "a support row has an unknown class"),
-        ("support.sides", lambda a: a - 1, "a support row has an unknown class"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "change", "problem"), [
+    ("support.start", lambda a: a + 1, "the support rows do not fit together"),
+    ("support.start", lambda a: a[[0, 2, 1, *range(3, len(a))]], "the support rows do not fit together"),
+    ("support.columns", lambda a: a + 1, "the support rows do not fit together"),
+    ("support.columns", lambda a: a - 1, "the support rows do not fit together"),
+    ("support.columns", lambda a: a[[1, 0, *range(2, len(a))]], "columns of a support row do not ascend"),
+    ("support.sides", lambda a: a + 9, "a support row has an unknown class"),
+    ("support.sides", lambda a: a - 1, "a support row has an unknown class"),
+])  # fmt: skip
 def test_support_rows_of_a_kernel_are_checked(tmp_path, entry, change, problem):
     rng = np.random.default_rng(0)
     OnlineClassifier("arow", "kernel").fit(rng.normal(size=(20, 3)), np.arange(20) % 3).save(tmp_path / "m.cw")

@@ -17,20 +17,15 @@ COUNTS = np.floor(Y / 25.0)
 BOTH = np.column_stack([COUNTS, 3.0 - X[:, 0] + 0.1 * COUNTS])
 
 CASES = {
-    "auto": ({}, 1),
-    "auto of two": ({}, 2),
-    "diag": ({"covariance": "diag"}, 1),
-    "diag of two": ({"covariance": "diag"}, 2),
-    "no intercept": ({"fit_intercept": False}, 1),
+    "auto": ({}, 1), "auto of two": ({}, 2), "diag": ({"covariance": "diag"}, 1),
+    "diag of two": ({"covariance": "diag"}, 2), "no intercept": ({"fit_intercept": False}, 1),
     "not calibrated": ({"calibration": None, "covariance": "full"}, 1),
     "unknown noise": ({"rule": Ridge(r=None), "calibration": None}, 1),
-    "quantile": ({"rule": Quantile(tau=0.9), "covariance": "full"}, 1),
-    "passive-aggressive": ({"rule": "pa1_reg"}, 1),
-    "averaged": ({"rule": "pa1_reg", "average": True}, 2),
-    "counts": ({"rule": "poisson", "prior_variance": 1e-3}, 1),
+    "quantile": ({"rule": Quantile(tau=0.9), "covariance": "full"}, 1), "passive-aggressive": ({"rule": "pa1_reg"}, 1),
+    "averaged": ({"rule": "pa1_reg", "average": True}, 2), "counts": ({"rule": "poisson", "prior_variance": 1e-3}, 1),
     "counts of two": ({"rule": "poisson", "covariance": "diag", "prior_variance": 1e-3}, 2),
     "float32": ({"dtype": "float32"}, 1),
-}
+}  # fmt: skip
 VIEWS = {
     "standard": ({"view": "standard"}, 1),
     "pairs": ({"view": ["standard", "pairs"], "covariance": "full"}, 1),

@@ -63,7 +63,7 @@ def targets(n):
     return COUNTS if n == 1 else BOTH
 
 
-@pytest.mark.long
+@pytest.mark.long("a new process")
 def test_exact_resume_in_a_new_process(tmp_path):
     """Training on A, saving, loading elsewhere and training on B equals A then B, bit for bit."""
     whole = {}
@@ -141,41 +141,20 @@ def of(header, entry, value):
     return header | {first: of(header[first], rest, value) if rest else value}
 
 
-@pytest.mark.parametrize(
-    ("entry", "value"),
-    [
-        ("kind", "linear"),
-        ("kind", "topics"),
-        ("settings.rule", {"name": "arow", "parameters": {"r": 1.0}}),
-        ("settings.rule.name", "of a later version"),
-        ("settings.rule.parameters", {"r": -1.0}),
-        ("settings.rule.parameters", {"r": "a lot"}),
-        ("settings.rule", {"name": "poisson", "parameters": {}}),  # which does not center rows
-        ("settings.task", "binary"),
-        ("settings.task", "joint"),
-        ("settings.task", "offset-regression"),
-        ("settings.covariance", "diag"),
-        ("settings.covariance", "kernel"),
-        ("settings.fit_intercept", True),
-        ("settings.prior_variance", 0.0),
-        ("view", []),
-        ("view", [{"name": "standard", "parameters": {}}]),
-        ("n_classes", 0),
-        ("n_classes", 2),
-        ("classes", []),
-        ("classes", [0, 1]),
-        ("classes", [None]),
-        ("members", [{"kind": "gaussian", "name": "one", "multiclass": None}]),
-        ("estimator.covariance", "diag"),
-        ("estimator.covariance", "of a later version"),
-        ("estimator.covariance", 3),
-        ("estimator.calibration", "isotonic"),
-        ("estimator.passes", 0),
-        ("estimator.shuffle", "no"),
-        ("estimator.random_state", "seed"),
-        ("estimator.one_dimensional", "yes"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "value"), [
+    ("kind", "linear"), ("kind", "topics"), ("settings.rule", {"name": "arow", "parameters": {"r": 1.0}}),
+    ("settings.rule.name", "of a later version"), ("settings.rule.parameters", {"r": -1.0}),
+    ("settings.rule.parameters", {"r": "a lot"}),
+    ("settings.rule", {"name": "poisson", "parameters": {}}),  # which does not center rows
+    ("settings.task", "binary"), ("settings.task", "joint"), ("settings.task", "offset-regression"),
+    ("settings.covariance", "diag"), ("settings.covariance", "kernel"), ("settings.fit_intercept", True),
+    ("settings.prior_variance", 0.0), ("view", []), ("view", [{"name": "standard", "parameters": {}}]),
+    ("n_classes", 0), ("n_classes", 2), ("classes", []), ("classes", [0, 1]), ("classes", [None]),
+    ("members", [{"kind": "gaussian", "name": "one", "multiclass": None}]), ("estimator.covariance", "diag"),
+    ("estimator.covariance", "of a later version"), ("estimator.covariance", 3), ("estimator.calibration", "isotonic"),
+    ("estimator.passes", 0), ("estimator.shuffle", "no"), ("estimator.random_state", "seed"),
+    ("estimator.one_dimensional", "yes"),
+])  # fmt: skip
 def test_inconsistent_headers_are_refused(entry, value, tmp_path):
     OnlineRegressor(covariance="full").fit(X, COUNTS).save(tmp_path / "m.cw")
     header, arrays = contents_of(tmp_path / "m.cw")
@@ -195,17 +174,11 @@ def test_statistics_of_targets_out_of_range_are_refused(at, value, tmp_path):
         load(tmp_path / "m.cw")
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("calibration", lambda a: a[:-1]),
-        ("calibration", lambda a: np.tile(a, 2)),
-        ("calibration", lambda a: a.astype(np.float32)),
-        ("weights", lambda a: np.repeat(a, 2, axis=2)),
-        ("center.mean", lambda a: a[1:]),
-        ("center.rows", lambda a: -a),
-    ],
-)
+@pytest.mark.parametrize(("name", "change"), [
+    ("calibration", lambda a: a[:-1]), ("calibration", lambda a: np.tile(a, 2)),
+    ("calibration", lambda a: a.astype(np.float32)), ("weights", lambda a: np.repeat(a, 2, axis=2)),
+    ("center.mean", lambda a: a[1:]), ("center.rows", lambda a: -a),
+])  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(name, change, tmp_path):
     OnlineRegressor().fit(X, COUNTS).save(tmp_path / "m.cw")
     header, arrays = contents_of(tmp_path / "m.cw")

@@ -21,14 +21,11 @@ CUTS = [0, 90, 91, 160, 240]  # one part is a single row
 ATTRIBUTES = ("coef_", "intercept_", "variance_", "noise_variance_")
 
 EXACT = {
-    "full": ({"covariance": "full"}, 1),
-    "shared": ({"covariance": "shared"}, 2),
-    "auto": ({}, 2),
-    "no intercept": ({"fit_intercept": False}, 1),
-    "no intercept of two": ({"fit_intercept": False}, 2),
+    "full": ({"covariance": "full"}, 1), "shared": ({"covariance": "shared"}, 2), "auto": ({}, 2),
+    "no intercept": ({"fit_intercept": False}, 1), "no intercept of two": ({"fit_intercept": False}, 2),
     "noise and prior": ({"rule": Ridge(r=3.0), "prior_variance": 20.0}, 1),
     "unknown noise": ({"rule": Ridge(r=None), "calibration": None}, 1),
-}
+}  # fmt: skip
 
 
 def targets(n):
@@ -168,18 +165,15 @@ def fitted(y=Y[:, 0], **parameters):
     return OnlineRegressor(**parameters).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        (fitted(Y), "targets = 1 in model 1, targets = 2 in model 2"),
-        (fitted(fit_intercept=False), "view = center in model 1, view = none in model 2"),
-        (fitted(rule="quantile"), "rule = ridge in model 1, rule = quantile in model 2"),
-        (fitted(rule=Ridge(r=2.0)), "r = 1 in model 1, r = 2 in model 2"),
-        (fitted(prior_variance=2.0), "prior_variance = 1 in model 1, prior_variance = 2 in model 2"),
-        (fitted(covariance="kernel"), "kernel"),
-        (OnlineClassifier(AROW(r=1.0), "full").fit(X, Y[:, 0] > 0), "rule = ridge in model 1, rule = arow in model 2"),
-    ],
-)
+@pytest.mark.parametrize(("other", "message"), [
+    (fitted(Y), "targets = 1 in model 1, targets = 2 in model 2"),
+    (fitted(fit_intercept=False), "view = center in model 1, view = none in model 2"),
+    (fitted(rule="quantile"), "rule = ridge in model 1, rule = quantile in model 2"),
+    (fitted(rule=Ridge(r=2.0)), "r = 1 in model 1, r = 2 in model 2"),
+    (fitted(prior_variance=2.0), "prior_variance = 1 in model 1, prior_variance = 2 in model 2"),
+    (fitted(covariance="kernel"), "kernel"),
+    (OnlineClassifier(AROW(r=1.0), "full").fit(X, Y[:, 0] > 0), "rule = ridge in model 1, rule = arow in model 2"),
+])  # fmt: skip
 def test_different_models_are_refused(other, message):
     with pytest.raises(MergeError, match=message):
         merge([fitted(covariance="full"), other])

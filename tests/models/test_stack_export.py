@@ -41,7 +41,7 @@ def assert_predicts_alike(model, X, dtype):
     assert np.mean(label == model.predict(X)) > (1.0 - 1e-12 if dtype == "float64" else 0.99)
 
 
-@pytest.mark.long
+@pytest.mark.long("sixteen stacks")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_graph_predicts_what_the_stack_does(case, dtype):
@@ -58,7 +58,7 @@ def test_a_class_that_comes_later_and_is_sorted_first():
     assert_predicts_alike(model, X, "float64")
 
 
-@pytest.mark.parametrize("rows", ["numbers", "words"])
+@pytest.mark.parametrize("rows", ["words", pytest.param("numbers", marks=pytest.mark.long("a second stack"))])
 def test_two_classes_of_which_the_second_is_sorted_first(rows, tmp_path):
     """As streams bring them: the scores of the learner are those of the class that came second."""
     X, Y = label_sets()
@@ -97,6 +97,7 @@ OTHERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("numbers", [1, 3])
 @pytest.mark.parametrize("rows", ["table", "words", "other rules"])

@@ -137,7 +137,7 @@ def test_files_of_stacks_are_merged(ok, tmp_path):
 NUMBERS, TARGETS = make_friedman1(4800, n_features=6, noise=1.0, random_state=0)
 
 
-@pytest.mark.long
+@pytest.mark.long("six trainings on 1,000 rows and more")
 def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pass():
     def started():
         return AutoRegressor().fit(NUMBERS[:1000], TARGETS[:1000])
@@ -154,26 +154,26 @@ def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pas
     assert merged.partial_fit(NUMBERS[4000:], TARGETS[4000:]).n_seen_ == 4800
 
 
-@pytest.mark.long
 def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
     parts = [
-        AutoRegressor(given, shuffle=False).fit(NUMBERS[own], TARGETS[own]) for own in (slice(600), slice(600, 2400))
+        AutoRegressor(given, shuffle=False).fit(NUMBERS[own], TARGETS[own]) for own in (slice(400), slice(400, 1200))
     ]
     state, one, other = (model.learner_.state for model in (merge(parts), *parts))
     for k, (first, second) in enumerate(zip(one["mixture.rows"][1:], other["mixture.rows"][1:], strict=True)):
         mean = (one[PRODUCTS][k] + other[PRODUCTS][k]) / (first + second)
         assert state[PRODUCTS][k] / state["mixture.rows"][1 + k] == pytest.approx(mean)
-        assert state["mixture.rows"][1 + k] == max(first, second)
+        assert state["mixture.rows"][1 + k] == pytest.approx(max(first, second))
     assert state[WEIGHTS].sum() == pytest.approx(1.0)
     errors = [model[WEIGHTS] @ state[PRODUCTS][-1] @ model[WEIGHTS] for model in (state, one, other)]
     assert errors[0] < 1.002 * min(errors)  # but for the ridge and the shares of windows
     targets = [Targets.of(model[CALIBRATION]) for model in (state, one, other)]
     assert targets[0].squared_errors == targets[1].squared_errors + targets[2].squared_errors
-    assert targets[0].weight == 2400
+    assert targets[0].weight == 1200
 
 
-@pytest.mark.long
+@pytest.mark.long("twelve stacks")
+@pytest.mark.long("twelve stacks")
 def test_several_numbers_are_merged_one_by_one():
     given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
     several = np.column_stack([TARGETS, NUMBERS[:, 0], -TARGETS])

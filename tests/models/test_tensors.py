@@ -10,17 +10,11 @@ from safetensors.numpy import load, save
 from confidently.models import tensors
 
 ARRAYS = {
-    "weights": np.arange(24.0).reshape(4, 3, 2),
-    "narrow": np.arange(3, dtype=np.float32),
-    "b": np.arange(4),
-    "a": np.arange(2),
-    "columns": np.arange(5, dtype=np.int32),
-    "key": np.arange(3, dtype=np.uint32),
-    "kind": np.arange(3, dtype=np.int8),
-    "text": np.frombuffer(b"abc", np.uint8),
-    "none": np.zeros((0, 3)),
+    "weights": np.arange(24.0).reshape(4, 3, 2), "narrow": np.arange(3, dtype=np.float32), "b": np.arange(4),
+    "a": np.arange(2), "columns": np.arange(5, dtype=np.int32), "key": np.arange(3, dtype=np.uint32),
+    "kind": np.arange(3, dtype=np.int8), "text": np.frombuffer(b"abc", np.uint8), "none": np.zeros((0, 3)),
     "größe": np.zeros((2, 0), dtype=np.int32),
-}
+}  # fmt: skip
 METADATA = {"confidently": 'größe "quoted" \\ \n {}'}
 
 

@@ -103,15 +103,12 @@ def noisy_numbers():
 
 
 EXPERIMENTS = {
-    "noisy": (noisy_numbers, None),
-    "synthetic": (synthetic_numbers, None),
-    "text": (text_numbers, "reuters21578"),
-    "bounds": (bound_numbers, None),
-    "multiclass": (multiclass_numbers, "letter"),
-    "labels": (label_numbers, "scene"),
-}
+    "noisy": (noisy_numbers, None), "synthetic": (synthetic_numbers, None), "text": (text_numbers, "reuters21578"),
+    "bounds": (bound_numbers, None), "multiclass": (multiclass_numbers, "letter"), "labels": (label_numbers, "scene"),
+}  # fmt: skip
 
 
+@pytest.mark.long("six experiments")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_tiny_experiments_give_the_stored_numbers(name):
     function, data = EXPERIMENTS[name]
@@ -128,7 +125,7 @@ class Tiny(Run):
 
 
 @pytest.mark.parametrize("paper", [
-    pytest.param(paper, marks=pytest.mark.long if paper == "cw2008" else ()) for paper in PAPERS
+    pytest.param(paper, marks=pytest.mark.long("four experiments") if paper == "cw2008" else ()) for paper in PAPERS
 ])  # fmt: skip
 def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     """Everything that needs no data runs, every claim has a verdict, and the page needs no other file."""
@@ -150,7 +147,7 @@ def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.long
+@pytest.mark.long("processes")
 def test_runs_are_deterministic_in_any_number_of_processes():
     tiny = {"axes": synthetic.Axes(2.0), "repeat": 4, "tuning": 2, "block": 2}
     one = synthetic.experiment(Run(seed=3), **tiny)
@@ -340,7 +337,7 @@ def test_topic_claims_follow_the_scores(monkeypatch):
     assert [claim.holds for claim in report.parts(Claim)[3:]] == [False, False, True]
 
 
-@pytest.mark.long
+@pytest.mark.long("a corpus")
 def test_counts_of_the_topic_experiments_are_those_of_scikit_learn():
     """Words of two letters or more without the stop words, of the by-date parts."""
     from tests.data_sets import word_counts

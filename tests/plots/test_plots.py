@@ -268,35 +268,30 @@ def test_bad_options(curves, options):
         LearningCurveDisplay(curves, **options)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: UpdatesDisplay({"a": [1]}, {"b": [1]}), r"must have the same learners, got \['a'\] and \['b'\]"),
-        (lambda: WeightEllipsesDisplay([[0.0, 1.0]], np.eye(2), ["a"]), r"must have shapes \(1, 2\) and \(1, 2, 2\)"),
-        (lambda: DecisionMapDisplay([0], [0], [[0]], [[1]], "median"), "unknown quantity 'median'; expected one of"),
-        (lambda: ReliabilityDisplay({"a": [0.5]}, [1], bins=0), "bins must be at least 1, got 0"),
-        (lambda: CoverageDisplay([True], [1], window=2), "window must be from 1 to 1 row, got 2"),
-        (lambda: CoverageDisplay([True], [1], coverage=1.0, window=1), r"coverage must be in \(0, 1\), got 1.0"),
-        (
-            lambda: CoverageDisplay([True], [1], window=1, quantity="width"),
-            "quantity: expected one of 'coverage', 'size'",
-        ),
-        (lambda: CoverageDisplay([True], [1, 2]), r"must have the same shape \(n,\), got \(1,\) and \(2,\)"),
-        (
-            lambda: CoverageDisplay.from_sets([0, 1], [[True], [True]]),
-            r"sets of 2 rows and 2 classes must have the shape \(2, 2\), got \(2, 1\)",
-        ),
-        (
-            lambda: DecisionMapDisplay.from_estimator(OnlineClassifier().fit(X[:3, :2], [0, 1, 2]), X[:3, :2]),
-            "a map needs a classifier of two classes, got one with more",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: UpdatesDisplay({"a": [1]}, {"b": [1]}), r"must have the same learners, got \['a'\] and \['b'\]"),
+    (lambda: WeightEllipsesDisplay([[0.0, 1.0]], np.eye(2), ["a"]), r"must have shapes \(1, 2\) and \(1, 2, 2\)"),
+    (lambda: DecisionMapDisplay([0], [0], [[0]], [[1]], "median"), "unknown quantity 'median'; expected one of"),
+    (lambda: ReliabilityDisplay({"a": [0.5]}, [1], bins=0), "bins must be at least 1, got 0"),
+    (lambda: CoverageDisplay([True], [1], window=2), "window must be from 1 to 1 row, got 2"),
+    (lambda: CoverageDisplay([True], [1], coverage=1.0, window=1), r"coverage must be in \(0, 1\), got 1.0"),
+    (lambda: CoverageDisplay([True], [1], window=1, quantity="width"), "quantity: expected one of 'coverage', 'size'"),
+    (lambda: CoverageDisplay([True], [1, 2]), r"must have the same shape \(n,\), got \(1,\) and \(2,\)"),
+    (
+        lambda: CoverageDisplay.from_sets([0, 1], [[True], [True]]),
+        r"sets of 2 rows and 2 classes must have the shape \(2, 2\), got \(2, 1\)",
+    ),
+    (
+        lambda: DecisionMapDisplay.from_estimator(OnlineClassifier().fit(X[:3, :2], [0, 1, 2]), X[:3, :2]),
+        "a map needs a classifier of two classes, got one with more",
+    ),
+])  # fmt: skip
 def test_numbers_that_cannot_be_drawn(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
+@pytest.mark.long("a process of its own")
 def test_matplotlib_is_imported_late_and_its_absence_reported():
     code = """
 import sys

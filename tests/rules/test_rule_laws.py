@@ -44,7 +44,7 @@ def test_the_tables_of_rules_are_complete():
         assert drawn == set(RULES[name]().get_params()), f"the parameters of {name} in tests/tables/rule_cases.py"
 
 
-@law_of(list(CASES), examples=50)
+@law_of(list(CASES))
 def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation):
     acts = CASES[name].acts(*situation, p)
     answer = step(name, *situation, **p)
@@ -63,7 +63,7 @@ def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation
         assert zeta == 0 or RULES[name].learns_precision
 
 
-@law_of([name for name, case in CASES.items() if case.after], examples=50)
+@law_of([name for name, case in CASES.items() if case.after])
 def test_what_holds_after_the_step(name, p, situation):
     # alpha and zeta each carry a few roundings: 1e-14, relative. m' inherits that of alpha v, hence measured in
     # |m| + |m'|; v'/v inherits that of zeta.
@@ -83,14 +83,11 @@ def test_a_step_is_positive_one_rounding_short_of_the_margin(name, p, situation)
     assert zeta > 0
 
 
-@pytest.mark.parametrize(
-    ("m", "v", "phi", "C"),
-    [
-        (3.6432358197183174, 79.59441040772028, 0.40836263564999775, 142.90153570495946),
-        (0.9453928565537594, 0.07048536544039825, 3.560925097316647, 0.00209900133352825),
-        (0.47864251442765987, 0.07815542232814714, 1.7121101983157634, 1.3226248725929266),
-    ],
-)
+@pytest.mark.parametrize(("m", "v", "phi", "C"), [
+    (3.6432358197183174, 79.59441040772028, 0.40836263564999775, 142.90153570495946),
+    (0.9453928565537594, 0.07048536544039825, 3.560925097316647, 0.00209900133352825),
+    (0.47864251442765987, 0.07815542232814714, 1.7121101983157634, 1.3226248725929266),
+])  # fmt: skip
 def test_scw2_does_not_step_back_where_phi_squared_v_rounds_below_m_squared(m, v, phi, C):
     assert phi * phi * v < m * m
     assert m < phi * sqrt(v)
@@ -123,17 +120,10 @@ def test_sop_is_arow_on_mistakes(situation, w):
 # Units: a margin measured in 1/s of its unit is s m, with variance s^2 v. alpha is a margin over a variance, zeta one
 # over a variance. For cw_stdev this is Lemma 3 of Crammer et al. 2008 with a = s^2.
 UNITS = {
-    "cw_stdev": {},
-    "cw_var": {"phi": -1},
-    "gibbs_pa": {"epsilon": 1, "c": -1},
-    "gibbs_pa_exact": {"epsilon": 1, "c": -1},
-    "bayespa": {"epsilon": 1, "c": -1},
-    "scw1": {"C": -1},
-    "scw2": {"C": -2},
-    "cellip": {"gamma": 1},
-    "iellip": {"gamma": 1},
-    "probit": {"noise": 1},
-}
+    "cw_stdev": {}, "cw_var": {"phi": -1}, "gibbs_pa": {"epsilon": 1, "c": -1},
+    "gibbs_pa_exact": {"epsilon": 1, "c": -1}, "bayespa": {"epsilon": 1, "c": -1}, "scw1": {"C": -1}, "scw2": {"C": -2},
+    "cellip": {"gamma": 1}, "iellip": {"gamma": 1}, "probit": {"noise": 1},
+}  # fmt: skip
 
 
 @law_of(list(UNITS), st.integers(-6, 6))
@@ -172,11 +162,9 @@ def test_a_weight_below_one_multiplies_the_step_of_a_hard_rule(name, p, situatio
 TARGETS = {
     **dict.fromkeys(("pa", "pa1", "pa2", "arow", "sop", "nherd"), lambda a: 1.0),
     **dict.fromkeys(("cw_stdev", "scw1", "scw2"), lambda a: phi_of(a.p) * sqrt(a.v1)),
-    "cw_var": lambda a: phi_of(a.p) * a.v1,
-    "cellip": lambda a: a.p["a"] * a.p["gamma"],
-    "iellip": lambda a: a.p["gamma"],
-    "bayespa": lambda a: a.p["epsilon"],
-}
+    "cw_var": lambda a: phi_of(a.p) * a.v1, "cellip": lambda a: a.p["a"] * a.p["gamma"],
+    "iellip": lambda a: a.p["gamma"], "bayespa": lambda a: a.p["epsilon"],
+}  # fmt: skip
 
 
 @law_of(list(TARGETS), log_uniform(-9, 9), examples=50)

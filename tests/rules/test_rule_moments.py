@@ -58,6 +58,7 @@ def test_logistic_has_the_moments_of_its_mixture(t, v):
     assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
 
 
+@pytest.mark.long("quadrature to 20 digits")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("v", [1e-3, 0.3, 1.0, 3.0, 10.0, 30.0, 300.0])
 @pytest.mark.parametrize("t", [-30, -6, -3, -1, -0.1, 0.0, 0.5, 2, 5])
@@ -86,15 +87,13 @@ def test_moments_anywhere(rule):
     anywhere()
 
 
-@pytest.mark.parametrize(
-    ("rule", "likelihood", "m", "v", "parameters"),
-    [
-        ("probit", lambda s: mp.ncdf(s / 0.5), -1.5, 2.0, {"noise": 0.5}),
-        ("probit", lambda s: mp.ncdf(s / 2), 0.5, 0.3, {"noise": 2.0}),
-        ("gibbs_pa_exact", lambda s: mp.exp(-3 * max(1 - s, 0)), -0.5, 2.0, {"c": 1.5, "epsilon": 1.0}),
-        ("gibbs_pa_exact", lambda s: mp.exp(-max(0.5 - s, 0)), 1.5, 0.3, {"c": 0.5, "epsilon": 0.5}),
-    ],
-)
+@pytest.mark.long("quadrature to 50 digits")
+@pytest.mark.parametrize(("rule", "likelihood", "m", "v", "parameters"), [
+    ("probit", lambda s: mp.ncdf(s / 0.5), -1.5, 2.0, {"noise": 0.5}),
+    ("probit", lambda s: mp.ncdf(s / 2), 0.5, 0.3, {"noise": 2.0}),
+    ("gibbs_pa_exact", lambda s: mp.exp(-3 * max(1 - s, 0)), -0.5, 2.0, {"c": 1.5, "epsilon": 1.0}),
+    ("gibbs_pa_exact", lambda s: mp.exp(-max(0.5 - s, 0)), 1.5, 0.3, {"c": 0.5, "epsilon": 0.5}),
+])  # fmt: skip
 def test_the_oracle_itself_by_quadrature(rule, likelihood, m, v, parameters):
     def moment(n):
         knots = [m - 20 * v**0.5, 0, parameters.get("epsilon", 0.1), 2, m + 20 * v**0.5]

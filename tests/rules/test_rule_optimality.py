@@ -114,17 +114,10 @@ def solve(name, gaussians, p, seed):
 
 
 OBJECTIVES = [
-    ("cw_stdev", {"phi": 1.3}),
-    ("cw_stdev", {"phi": norm.ppf(0.7)}),
-    ("cw_var", {"phi": 1.3}),
-    ("cw_var", {"phi": 0.4}),
-    ("scw1", {"phi": 1.3, "C": 0.1}),
-    ("scw1", {"phi": 1.3, "C": 20.0}),
-    ("scw2", {"phi": 1.3, "C": 0.1}),
-    ("scw2", {"phi": 0.5, "C": 5.0}),
-    ("arow", {"r": 0.1}),
-    ("arow", {"r": 5.0}),
-]
+    ("cw_stdev", {"phi": 1.3}), ("cw_stdev", {"phi": norm.ppf(0.7)}), ("cw_var", {"phi": 1.3}),
+    ("cw_var", {"phi": 0.4}), ("scw1", {"phi": 1.3, "C": 0.1}), ("scw1", {"phi": 1.3, "C": 20.0}),
+    ("scw2", {"phi": 1.3, "C": 0.1}), ("scw2", {"phi": 0.5, "C": 5.0}), ("arow", {"r": 0.1}), ("arow", {"r": 5.0}),
+]  # fmt: skip
 
 
 @pytest.mark.few

@@ -31,15 +31,11 @@ def test_the_tables_have_every_rule_and_every_parameter(tables):
             )
 
 
-@pytest.mark.parametrize(
-    ("formula", "tex"),
-    [
-        ("alpha = (1 - m)/(v + r)", r"\alpha = (1 - m)/(v + r)"),
-        ("sqrt(m^2 phi^4/4 + v (1 + xi))", r"\sqrt{m^2 \phi^4/4 + v (1 + \xi)}"),
-        ("m <= c_k", r"m \le c_k"),
-        ("min(C, alpha of cw_stdev)", r"\min(C, \alpha \text{ of } \text{cw\_stdev})"),
-        ("scale = noise^2", r"\text{scale} = \text{noise}^2"),
-    ],
-)
+@pytest.mark.parametrize(("formula", "tex"), [
+    ("alpha = (1 - m)/(v + r)", r"\alpha = (1 - m)/(v + r)"),
+    ("sqrt(m^2 phi^4/4 + v (1 + xi))", r"\sqrt{m^2 \phi^4/4 + v (1 + \xi)}"), ("m <= c_k", r"m \le c_k"),
+    ("min(C, alpha of cw_stdev)", r"\min(C, \alpha \text{ of } \text{cw\_stdev})"),
+    ("scale = noise^2", r"\text{scale} = \text{noise}^2"),
+])  # fmt: skip
 def test_formulas_as_tex(tables, formula, tex):
     assert tables.tex(formula) == tex

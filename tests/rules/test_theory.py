@@ -99,6 +99,13 @@ def separable(seed, n=150, d=6):
     return X, np.sign(X @ u).astype(int), u
 
 
+def read_thirty_times(rule, X, y, prior):
+    model = OnlineClassifier(
+        rule, "full", prior_variance=prior, fit_intercept=False, passes=30, calibration=None, view=None
+    )
+    return model.fit(X, y)
+
+
 def losses_of_run(classifier, X, y, phi):
     """The sum of confidence losses, each before its row is learned."""
     total = 0.0
@@ -133,15 +140,7 @@ def test_cellip_bound_holds(seed, a):
     X, y, u = separable(seed)
     gamma = (y * (X @ u)).min()
     prior = (1 + (1 - a) * gamma) ** 2
-    classifier = OnlineClassifier(
-        CELLIP(gamma=gamma, a=a),
-        "full",
-        prior_variance=prior,
-        fit_intercept=False,
-        passes=30,
-        calibration=None,
-        view=None,
-    ).fit(X, y)
+    classifier = read_thirty_times(CELLIP(gamma=gamma, a=a), X, y, prior)
     assert classifier.infeasible_ == 0
     bound = cellip_mistake_bound(gamma, a, X.shape[1])
     assert 0 < classifier.mistakes_ <= bound
@@ -154,15 +153,7 @@ def test_cellip_bound_holds(seed, a):
 @pytest.mark.parametrize("seed", range(3))
 def test_iellip_bound_holds(seed, gamma, b, c):
     X, y, u = separable(seed)
-    classifier = OnlineClassifier(
-        IELLIP(gamma=gamma, b=b, c=c),
-        "full",
-        prior_variance=0.1,
-        fit_intercept=False,
-        passes=30,
-        calibration=None,
-        view=None,
-    ).fit(X, y)
+    classifier = read_thirty_times(IELLIP(gamma=gamma, b=b, c=c), X, y, 0.1)
     assert 0 < classifier.mistakes_ <= iellip_mistake_bound((y * (X @ u)).min(), b, c)
 
 
@@ -171,15 +162,7 @@ def test_iellip_bound_holds(seed, gamma, b, c):
 @pytest.mark.parametrize(("gamma", "b"), [(0.01, 0.1), (0.1, 0.3), (1.0, 0.6)])
 def test_iellip_margin_bound_holds(seed, prior_variance, gamma, b):
     X, y, u = separable(seed)
-    classifier = OnlineClassifier(
-        IELLIPMargin(gamma=gamma, b=b),
-        "full",
-        prior_variance=prior_variance,
-        fit_intercept=False,
-        passes=30,
-        calibration=None,
-        view=None,
-    ).fit(X, y)
+    classifier = read_thirty_times(IELLIPMargin(gamma=gamma, b=b), X, y, prior_variance)
     bound = iellip_margin_update_bound((y * (X @ u)).min(), b, prior_variance, np.linalg.norm(X, axis=1).max())
     assert 0 < classifier.mistakes_ <= classifier.learner_.updates <= bound
 

@@ -105,16 +105,13 @@ def test_the_command_passes_drift_on(ok, tmp_path):
     assert [json.loads(line) for line in path.read_text().splitlines()] == list(messages(60, drift=True))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("clicks", "-o", "a.csv", "--drift"), "--drift applies to messages, got clicks"),
-        (("clicks", "-o", "a.jsonl"), "clicks are written as csv, got a.jsonl; use a name that ends in .csv"),
-        (("messages", "-o", "a.jsonl.gz"), "messages are written as jsonl, got a.jsonl.gz"),
-        (("messages", "-o", "a.jsonl", "--rows", 0), "0 is not in the range x>=1"),
-        (("mails", "-o", "a.jsonl"), "'mails' is not one of 'messages', 'clicks', 'routes'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("clicks", "-o", "a.csv", "--drift"), "--drift applies to messages, got clicks"),
+    (("clicks", "-o", "a.jsonl"), "clicks are written as csv, got a.jsonl; use a name that ends in .csv"),
+    (("messages", "-o", "a.jsonl.gz"), "messages are written as jsonl, got a.jsonl.gz"),
+    (("messages", "-o", "a.jsonl", "--rows", 0), "0 is not in the range x>=1"),
+    (("mails", "-o", "a.jsonl"), "'mails' is not one of 'messages', 'clicks', 'routes'"),
+])  # fmt: skip
 def test_what_cannot_be_written_is_one_error(call, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     code, _, error = call("sample", *arguments)

@@ -104,7 +104,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("another seed")) for seed in range(1, 6))]
+)
 def test_the_division_of_a_stream_changes_nothing(name, seed, tmp_path):
     generator = np.random.default_rng([seed, *name.encode()])
     n = int(generator.choice([7, 60, 130, 700, N]))
@@ -118,7 +120,9 @@ def test_the_division_of_a_stream_changes_nothing(name, seed, tmp_path):
     assert (one.learner_.early is None) == (n >= CHOICES[-1])
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("another seed")) for seed in range(1, 6))]
+)
 def test_files_may_be_divided(seed, tmp_path):
     """With classes and columns that come late."""
     generator = np.random.default_rng(seed)
@@ -141,7 +145,7 @@ def test_files_may_be_divided(seed, tmp_path):
     assert_same(*models)
 
 
-@pytest.mark.long
+@pytest.mark.long("1,150 rows one by one")
 def test_after_1000_rows_dicts_and_frames_have_the_same_members():
     rows, y = frame(N)
     one, other = river.AutoClassifier(), river.AutoClassifier()
@@ -202,18 +206,12 @@ def test_kept_rows_are_those_of_the_order_of_training():
     assert [part.n for part in rows._replace(classes=np.array([1, 1, 2, 2, 2, 3, 3])).by_classes()] == [2, 3, 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("early.columns", lambda array: array + 100),
-        ("early.start", lambda array: array[::-1].copy()),
-        ("early.labels", lambda array: array + 2),
-        ("early.weight", lambda array: -array),
-        ("early.classes", lambda array: array[1:]),
-        ("early.kind", lambda array: array + 5),
-        ("early.values", lambda array: array * np.nan),
-    ],
-)
+@pytest.mark.parametrize(("name", "change"), [
+    ("early.columns", lambda array: array + 100), ("early.start", lambda array: array[::-1].copy()),
+    ("early.labels", lambda array: array + 2), ("early.weight", lambda array: -array),
+    ("early.classes", lambda array: array[1:]), ("early.kind", lambda array: array + 5),
+    ("early.values", lambda array: array * np.nan),
+])  # fmt: skip
 def test_damaged_first_rows_are_refused(name, change, tmp_path):
     AutoClassifier().partial_fit(*numbers(30), classes=[0, 1]).save(tmp_path / "model")
     header, arrays = contents_of(tmp_path / "model")

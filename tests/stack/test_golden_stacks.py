@@ -80,7 +80,7 @@ LONG = ("usps", "newsgroups", "bibtex")
 
 
 @pytest.mark.parametrize("run", [
-    pytest.param(run, marks=pytest.mark.long) if run.startswith(LONG) else run for run in RUNS
+    pytest.param(run, marks=pytest.mark.long("many rows")) if run.startswith(LONG) else run for run in RUNS
 ])  # fmt: skip
 def test_stacks_are_golden(run):
     found, expected = numbers(run), golden()[run]

@@ -24,24 +24,22 @@ from tests.states import settled_state
 X, Y = make_friedman1(2400, noise=1.0, random_state=1)
 PRICES, N = np.exp(Y / 5), 1600
 TARGETS = {
-    "prices": (PRICES, True),
-    "counts, some 0": (np.random.default_rng(0).poisson(PRICES / 5.0), True),
-    "normal": (Y - Y.mean(), False),
-    "skewed to the left": (PRICES.max() - PRICES, False),
+    "prices": (PRICES, True), "counts, some 0": (np.random.default_rng(0).poisson(PRICES / 5.0), True),
+    "normal": (Y - Y.mean(), False), "skewed to the left": (PRICES.max() - PRICES, False),
     "one below 0": (np.append(-1e-9, PRICES), False),
-    "nearly all 0": (np.where(np.arange(len(PRICES)) % 3, 0.0, PRICES), False),
-    "all equal": (np.ones(50), False),
+    "nearly all 0": (np.where(np.arange(len(PRICES)) % 3, 0.0, PRICES), False), "all equal": (np.ones(50), False),
     "logarithms more skewed": (np.append(np.geomspace(1e-90, 1.0, 5), np.linspace(3.0, 7.0, 50) ** 2), False),
-    "one": (PRICES[:1], False),
-    "the smallest numbers": (5e-324 * np.round(PRICES), False),
+    "one": (PRICES[:1], False), "the smallest numbers": (5e-324 * np.round(PRICES), False),
     "large numbers": (1e49 * PRICES / PRICES.max(), True),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_logarithms_are_learned_of_positive_and_skewed_targets(name):
     y, expected = TARGETS[name]
     assert are_worth_learning(np.asarray(y, float)[:, None]) == expected
+    if not expected and len(y) > 100:
+        return
     model = AutoRegressor().fit(np.resize(X, (len(y), 10)), y)
     assert any("logarithms" in member for member in model.members_) == expected
     assert np.isfinite(model.predict(X[:20])).all()
@@ -77,7 +75,7 @@ def test_predictions_stay_within_twice_the_largest_target_so_far():
     assert means[logs].max() <= 2.0 * 2.0 * PRICES[:N].max() * (1 + 1e-12)  # and the smearing factor
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_they_are_the_same_under_any_cut_and_after_any_file(several, tmp_path):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES
     y = y * np.where(np.arange(len(y)) == 1100, -1.0, 1.0).reshape(
@@ -122,7 +120,7 @@ def test_rows_of_parts_count_once_in_a_merged_stack():
     assert errors(merged.predict(X[N:])) < 1.03 * errors(base.partial_fit(X[1000:N], PRICES[1000:N]).predict(X[N:]))
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_a_graph_and_an_explanation_say_the_same(several):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES
     model = AutoRegressor().fit(X[:N], y[:N])
@@ -140,6 +138,7 @@ def named(row):
     return {f"x{k}": x for k, x in enumerate(row.tolist())}
 
 
+@pytest.mark.long("1,010 rows one by one")
 def test_single_rows_are_those_of_the_stack():
     model = RiverRegressor()
     for x, y in zip(X[:1010], PRICES, strict=False):

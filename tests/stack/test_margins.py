@@ -10,11 +10,13 @@ from confidently.stack.members import WEIGHTS
 from confidently.stack.stack import HESSIAN, OWN, SHARE
 
 X, Y = load_digits(return_X_y=True)
+X = X[:, 16:40]
 ESTIMATORS = {
     "stack": AutoClassifier(), "view": OnlineClassifier(view="standard"), "full": OnlineClassifier(covariance="full"),
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_they_are_those_of_two_calls(name, n_classes):

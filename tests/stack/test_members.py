@@ -143,7 +143,7 @@ def test_without_calibration_the_mixture_stays(name):
     assert not np.array_equal(stack.state[name], before)
 
 
-@pytest.mark.long
+@pytest.mark.long("1,003 rows one by one")
 def test_dicts_are_kept_until_the_members_are_chosen_for_good():
     generator, model, sizes = np.random.default_rng(0), AutoClassifier(), {}
     for n in range(1, 1004):

@@ -76,7 +76,7 @@ def test_which_columns_members_see():
     assert Categories(n=16, shown=()) in views
 
 
-@pytest.mark.parametrize("with_dicts", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("with_dicts", [False, pytest.param(True, marks=pytest.mark.long("rows one by one"))])
 def test_every_door(with_dicts, tmp_path):
     """Frames, files, parts of them, dicts and saved models are the same rows."""
     rows, _, y = mixed(1300)

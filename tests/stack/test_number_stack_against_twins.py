@@ -128,6 +128,7 @@ class Logarithm:
         self.largest = max(self.largest, np.log(max(y, self.floor)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rests, logs", [(0, 0), (1, 0), (2, 0), (0, 2), (1, 1)])
 @pytest.mark.parametrize("rows_per_call", [1, 7, N])
 def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests, logs):

@@ -101,7 +101,7 @@ def test_rows_without_weight_and_other_passes_do_not_count():
 
 
 @pytest.mark.parametrize("kind", [*NULL, "many"])
-@pytest.mark.parametrize("streams", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("streams", [20, pytest.param(500, marks=pytest.mark.long("500 streams"))])
 def test_columns_move_by_chance_in_one_stream_of_a_hundred(kind, streams):
     def rows(seed):
         if kind != "many":
@@ -139,7 +139,7 @@ def moving(kind, d, seed):
 
 @pytest.mark.parametrize("kind", ["shift", "constant", "missing", "swap", "shares"])
 @pytest.mark.parametrize("d", [10, 30])
-@pytest.mark.parametrize("streams", [5, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("streams", [5, pytest.param(100, marks=pytest.mark.long("100 streams"))])
 def test_the_column_that_moved_is_named(kind, d, streams):
     right = 0
     for seed in range(streams):

@@ -14,7 +14,7 @@ from confidently.tasks.steps import enough_rows, steps
 from tests.tasks.test_group_errors import learned, of_targets
 
 LEVELS = sorted([0.3, 0.5, 0.8, 0.9, 0.93, 0.95, 0.96, 30 / 31, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.999])
-SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 40))]
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.long("more seeds")) for seed in range(4, 40))]
 
 
 def classes(seed, n=2500):

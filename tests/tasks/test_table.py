@@ -173,12 +173,10 @@ def test_rules_of_the_other_kind_are_refused_wherever_a_learner_is_made(tmp_path
     file = tmp_path / "rows.svm"
     file.write_text("1 1:1\n2 2:1\n" * 4, encoding="utf-8")
     places = (
-        lambda: OnlineClassifier(rule="ridge").fit(X, y),
-        lambda: river.OnlineClassifier("ridge"),
+        lambda: OnlineClassifier(rule="ridge").fit(X, y), lambda: river.OnlineClassifier("ridge"),
         lambda: AutoClassifier([OnlineClassifier(rule="ridge")]).fit(X, y),
-        lambda: compare(open_stream(file), ["ridge"]),
-        lambda: Recipe(REGRESSION_RULES["ridge"]()).learner(2),
-    )
+        lambda: compare(open_stream(file), ["ridge"]), lambda: Recipe(REGRESSION_RULES["ridge"]()).learner(2),
+    )  # fmt: skip
     for place in places:
         with pytest.raises(ValueError, match="the rule 'ridge' predicts numbers; expected one of perceptron"):
             place()

@@ -54,6 +54,7 @@ def learned(settings, bags, signs, threads=1, weights=None):
     return learner
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_equals_the_reference(settings, weighted):
@@ -80,6 +81,7 @@ def test_a_common_weight_multiplies_the_step_size(settings):
         assert twice.state[name].tobytes() == weighted.state[name].tobytes(), name
 
 
+@pytest.mark.long("thousands of samples")
 @pytest.mark.parametrize(
     "settings", [SETTINGS, AVERAGING, CASES["gibbs, labels"]], ids=["gibbs", "averaging", "labels"]
 )

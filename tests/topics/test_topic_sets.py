@@ -60,6 +60,7 @@ def test_training_resumes_exactly(task, cut, tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "whole.cw").predict_set(new, 0.8), whole.predict_set(new, 0.8))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("coverage", [0.8, 0.9])
 @pytest.mark.parametrize("task", TARGETS)
 def test_sets_have_the_true_class_as_often_as_asked_for(task, coverage):
@@ -75,6 +76,7 @@ def test_sets_have_the_true_class_as_often_as_asked_for(task, coverage):
     assert abs(together[true].mean() - coverage) < 0.06 and (together != found).any()
 
 
+@pytest.mark.long("real text")
 def test_sets_of_newsgroups():
     """Atheism against religion, split at random, where a tenth is misclassified."""
     X, y, X_more, y_more = word_counts("newsgroups", ("alt.atheism", "talk.religion.misc"))

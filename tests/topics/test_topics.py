@@ -155,6 +155,7 @@ RESUME = textwrap.dedent(
 )
 
 
+@pytest.mark.long("a new process")
 def test_exact_resume_in_a_new_process(tmp_path):
     from scipy.sparse import save_npz
 
@@ -213,19 +214,13 @@ def test_a_collapse_is_reported():
         OnlineMedLDA(4, "averaging", n_inner=1, random_state=0).fit(X, TARGETS["labels"][:, ::2])
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_topics": 0}, "n_topics must be in"),
-        ({"n_topics": 2.5}, "n_topics must be an integer"),
-        ({"classifier": "svm"}, "classifier: expected one of 'gibbs', 'averaging'"),
-        ({"topic_expectation": "mode"}, "topic_expectation: expected one of"),
-        ({"c": -1.0}, "c must be in"),
-        ({"epsilon": 0.0}, "epsilon must be in"),
-        ({"step_size": float("inf")}, "step_size must be in"),
-        ({"n_topics": None, "max_topics": 0}, "max_topics must be in"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"n_topics": 0}, "n_topics must be in"), ({"n_topics": 2.5}, "n_topics must be an integer"),
+    ({"classifier": "svm"}, "classifier: expected one of 'gibbs', 'averaging'"),
+    ({"topic_expectation": "mode"}, "topic_expectation: expected one of"), ({"c": -1.0}, "c must be in"),
+    ({"epsilon": 0.0}, "epsilon must be in"), ({"step_size": float("inf")}, "step_size must be in"),
+    ({"n_topics": None, "max_topics": 0}, "max_topics must be in"),
+])  # fmt: skip
 def test_bad_parameters_leave_the_model_as_it_was(settings, message):
     model = OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"])
     before = model.decision_function(X)
@@ -320,29 +315,22 @@ def test_weights_favor_their_classes(tmp_path):
     np.testing.assert_allclose(balanced.coef_, same.coef_, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
-        (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
-        (np.ones(3), r"one number per row, shape \(240,\), got shape \(3,\)"),
-        (np.zeros(240), "at least one non-zero number"),
-    ],
-)
+@pytest.mark.parametrize(("weight", "message"), [
+    (-np.ones(240), "sample_weight must be finite and >= 0, got -1.0 in row 0"),
+    (np.full(240, np.nan), "sample_weight must be finite and >= 0, got nan"),
+    (np.ones(3), r"one number per row, shape \(240,\), got shape \(3,\)"),
+    (np.zeros(240), "at least one non-zero number"),
+])  # fmt: skip
 def test_bad_weights(weight, message):
     with pytest.raises(ValueError, match=message):
         OnlineMedLDA(3).fit(X, TARGETS["binary"], sample_weight=weight)
 
 
-@pytest.mark.parametrize(
-    ("class_weight", "task", "message"),
-    [
-        ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
-        ({"c": 1.0}, "binary", "class_weight has unknown classes"),
-        ("some", "binary", "class_weight: expected one of"),
-        ({0: 2.0}, "labels", "not for multilabel data"),
-    ],
-)
+@pytest.mark.parametrize(("class_weight", "task", "message"), [
+    ({"a": -1.0}, "binary", "class weights must be finite and >= 0"),
+    ({"c": 1.0}, "binary", "class_weight has unknown classes"), ("some", "binary", "class_weight: expected one of"),
+    ({0: 2.0}, "labels", "not for multilabel data"),
+])  # fmt: skip
 def test_bad_class_weights(class_weight, task, message):
     with pytest.raises(ValueError, match=message):
         OnlineMedLDA(3, class_weight=class_weight).fit(X, TARGETS[task])
@@ -362,7 +350,7 @@ def test_progress_is_reported():
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize(("n_topics", "seeds", "least"), [
     (5, 3, 0.82), (20, 3, 0.82),
-    pytest.param(50, 2, 0.81, marks=pytest.mark.long), pytest.param(100, 2, 0.81, marks=pytest.mark.long),
+    *(pytest.param(n, 2, 0.81, marks=pytest.mark.long("many topics")) for n in (50, 100)),
 ])  # fmt: skip
 def test_atheism_against_religion(classifier, n_topics, seeds, least):
     """Split by date, without stop words: mean accuracy over seeds with the defaults."""

@@ -29,7 +29,7 @@ def folders(tmp_path_factory):
         yield found
 
 
-@pytest.mark.parametrize("limit", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.parametrize("limit", [1, pytest.param(2, marks=pytest.mark.long("two failures of each call"))])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_failing_call_leaves_whole_files_and_names_the_file(folders, name, limit):
     tried = list(failures(folders[name], limit))
@@ -70,6 +70,8 @@ def test_a_torn_file_is_found(folders):
             check_power_cuts(log, folder.old, folder.new)
 
 
-@pytest.mark.parametrize(("kills", "stride"), [(3, 3), pytest.param(20, 1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("kills", "stride"), [(2, 5), pytest.param(20, 1, marks=pytest.mark.long("20 kills of each command"))]
+)
 def test_kills_change_nothing(folders, kills, stride):
     assert kill(list(folders.values())[::stride], kills, seed=0).total() >= kills

@@ -179,15 +179,12 @@ def limits(weights, coverage):
     n, half = weights.sum(), len(weights) // 2
     tail = 0.5 * (1.0 - coverage)
 
-    def above(z, counted):
-        at = np.arcsinh(z) * 40.0 + half
-        k = int(np.clip(math.floor(at), 0, len(counted) - 1))
-        return counted[k + 1 :].sum() + (1.0 - np.clip(at - k, 0.0, 1.0)) * counted[k]
+    at = np.arange(0.0, 2 * half + 1e-9, 1 / 64)
+    grid, k = np.sinh((at - half) / 40.0), np.minimum(at.astype(int), 2 * half - 1)
 
     def limit(counted, allowed):
-        grid = np.sinh(np.arange(-half, half + 1e-9, 1 / 64) / 40.0)
-        inside = [z for z in grid if above(z, counted) + 1.0 > allowed * (n + 1.0) + 1e-9]
-        return max(inside, default=grid[0])
+        above = counted.sum() - np.cumsum(counted)[k] + (1.0 - (at - k)) * counted[k]
+        return grid[above + 1.0 > allowed * (n + 1.0) + 1e-9].max(initial=grid[0])
 
     if tail * (n + 1.0) >= 1.0 - 1e-9:
         return -limit(weights[::-1], tail), limit(weights, tail)

@@ -98,6 +98,7 @@ def statistics(name, twin):
     return {f"{name}.rows": np.atleast_1d(twin.rows), f"{name}.frequency": having}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize(
@@ -349,16 +350,13 @@ def run(*arguments, status=0):
 # --- what cannot be merged ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "message"),
-    [
-        ("standard", "idf", "view = standard in model 1, view = idf in model 2; merge models with equal settings"),
-        ("standard", None, "view = standard in model 1, view = none in model 2"),
-        ("standard", "standard,pairs", "view = standard in model 1, view = standard,pairs in model 2"),
-        (make_view("cosines", seed=1), make_view("cosines", seed=2), "view__cosines__seed = 1 in model 1, .* = 2 in"),
-        (make_view("pairs", columns=[(0, 1)]), "pairs", r"view__pairs__columns = .*'0', '1'.* = none in model 2"),
-    ],
-)
+@pytest.mark.parametrize(("one", "two", "message"), [
+    ("standard", "idf", "view = standard in model 1, view = idf in model 2; merge models with equal settings"),
+    ("standard", None, "view = standard in model 1, view = none in model 2"),
+    ("standard", "standard,pairs", "view = standard in model 1, view = standard,pairs in model 2"),
+    (make_view("cosines", seed=1), make_view("cosines", seed=2), "view__cosines__seed = 1 in model 1, .* = 2 in"),
+    (make_view("pairs", columns=[(0, 1)]), "pairs", r"view__pairs__columns = .*'0', '1'.* = none in model 2"),
+])  # fmt: skip
 def test_different_views_are_not_merged(one, two, message):
     X = np.random.default_rng(0).normal(size=(20, 3))
     models = [OnlineClassifier(view=view).fit(X, X[:, 0] > 0) for view in (one, two)]

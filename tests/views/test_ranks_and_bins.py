@@ -139,6 +139,7 @@ def test_more_than_a_thousand_rows_are_those_of_the_twin(view, kind):
     close([found[i] for i in expected], list(expected.values()))
 
 
+@pytest.mark.long("twelve graphs")
 def test_an_exported_graph_makes_the_same_rows(tmp_path):
     """After all and after few values, at ties and edges, with missing values and words between numbers."""
     pytest.importorskip("onnx")
@@ -382,25 +383,16 @@ def test_training_resumes_within_and_after_the_first_values(view, n, tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("field", "spoiled", "message"),
-    [
-        ("kind", lambda a: a + 2, "must be in"),
-        ("rows", lambda a: a + 5000, "must be in"),
-        ("rows", lambda a: a + 0.5, "must be integers"),
-        ("counts", lambda a: a + np.resize([0.5, -0.5], a.shape), "must be integers"),
-        ("counts", lambda a: -a, "must be in|sample is"),
-        ("counts", lambda a: a - np.inf, "not finite"),
-        ("counts", lambda a: a + 1, "sample is"),
-        ("counts", lambda a: a[1:], "counts is"),
-        ("knots", lambda a: a[:, ::-1], "must ascend"),
-        ("knots", lambda a: a[:, 1:], "knots is"),
-        ("knots", lambda a: a + 1e200, "must be in"),
-        ("sample", lambda a: a[1:], "sample is"),
-        ("sample", lambda a: a + np.nan, "not finite"),
-        ("sample", lambda a: a + 1e200, "must be in"),
-    ],
-)
+@pytest.mark.parametrize(("field", "spoiled", "message"), [
+    ("kind", lambda a: a + 2, "must be in"), ("rows", lambda a: a + 5000, "must be in"),
+    ("rows", lambda a: a + 0.5, "must be integers"),
+    ("counts", lambda a: a + np.resize([0.5, -0.5], a.shape), "must be integers"),
+    ("counts", lambda a: -a, "must be in|sample is"), ("counts", lambda a: a - np.inf, "not finite"),
+    ("counts", lambda a: a + 1, "sample is"), ("counts", lambda a: a[1:], "counts is"),
+    ("knots", lambda a: a[:, ::-1], "must ascend"), ("knots", lambda a: a[:, 1:], "knots is"),
+    ("knots", lambda a: a + 1e200, "must be in"), ("sample", lambda a: a[1:], "sample is"),
+    ("sample", lambda a: a + np.nan, "not finite"), ("sample", lambda a: a + 1e200, "must be in"),
+])  # fmt: skip
 @by_view
 def test_arrays_that_cannot_be_are_refused(view, field, spoiled, message, tmp_path):
     X = columns(300)
@@ -474,14 +466,11 @@ def test_products_of_bins_are_of_the_columns_chosen():
     assert len(learner.sizes()) == 3 and (learner.sizes()[:2] > learner.sizes()[2]).all()
 
 
-@pytest.mark.parametrize(
-    ("views", "message"),
-    [
-        ("standard,ranks", "the view ranks takes values as they are, so it must be the first, got standard, ranks"),
-        ("ranks,bins", "the view bins takes values as they are, so it must be the first"),
-        ("pairs,bins", "the view pairs makes columns of its own, so it must be the last"),
-    ],
-)
+@pytest.mark.parametrize(("views", "message"), [
+    ("standard,ranks", "the view ranks takes values as they are, so it must be the first, got standard, ranks"),
+    ("ranks,bins", "the view bins takes values as they are, so it must be the first"),
+    ("pairs,bins", "the view pairs makes columns of its own, so it must be the last"),
+])  # fmt: skip
 def test_views_that_take_values_come_first(views, message):
     with pytest.raises(ValueError, match=message):
         make_view(views)

@@ -53,6 +53,7 @@ def standardized():
     return "\n".join(found)
 
 
+@pytest.mark.long("a process for each path")
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_standardizes_the_same(path):
     assert printed(path, SCRIPT) == standardized()
@@ -72,6 +73,7 @@ def cosines(n=101):
     return view.see(arrays, as_matrix(cosine_rows()), 0, 60).values
 
 
+@pytest.mark.long("a process for each path")
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_takes_the_same_cosines(path):
     assert printed(path, COSINES) == cosines().tobytes().hex()

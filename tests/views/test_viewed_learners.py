@@ -243,41 +243,35 @@ def test_parameters_of_views_are_set_and_searched():
     assert search.best_params_ == {"view__cosines__n": 200}
 
 
-@pytest.mark.parametrize(
-    ("view", "error", "message"),
-    [
-        (
-            "nonsense",
-            ValueError,
-            "unknown view 'nonsense'; expected one of none, unit, standard, center, ranks, bins, idf, nb",
-        ),
-        (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
-        ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
-        ("idf,idf", ValueError, "a view may occur once"),
-    ],
-)
+@pytest.mark.parametrize(("view", "error", "message"), [
+    (
+        "nonsense",
+        ValueError,
+        "unknown view 'nonsense'; expected one of none, unit, standard, center, ranks, bins, idf, nb",
+    ),
+    (3, TypeError, "view: expected a view such as Standard.., or of unit, .* got 3"),
+    ("pairs,standard", ValueError, "the view pairs makes columns of its own, so it must be the last"),
+    ("idf,idf", ValueError, "a view may occur once"),
+])  # fmt: skip
 def test_invalid_views_are_refused(view, error, message):
     X, y = rows()
     with pytest.raises(error, match=message):
         OnlineClassifier(view=view).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Pairs(columns=["ab"]), ValueError, "must be pairs of columns"),
-        (lambda: Pairs(columns=[("a", "b", "c")]), ValueError, "must be pairs of columns"),
-        (lambda: Pairs(max_terms=0), ValueError, r"max_terms must be in \[1,"),
-        (lambda: Pairs(max_terms=1.5), TypeError, "max_terms must be an integer"),
-        (lambda: Cosines(n=0), ValueError, r"n must be in \[1,"),
-        (lambda: Cosines(scale=0.0), ValueError, "scale must be in"),
-        (lambda: Cosines(seed=-1), ValueError, "seed must be in"),
-        (lambda: Unit().with_params(n=3), ValueError, "unit has no parameters"),
-        (lambda: Standard(unit_norm=2), ValueError, "unit_norm: expected one of True, False, got 2"),
-        (lambda: make_view("standard,pairs", idf__n=3), ValueError, "unknown parameter 'idf__n'; expected"),
-        (lambda: make_view(None, n=3), ValueError, "without a view there is no parameter 'n'"),
-    ],
-)
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: Pairs(columns=["ab"]), ValueError, "must be pairs of columns"),
+    (lambda: Pairs(columns=[("a", "b", "c")]), ValueError, "must be pairs of columns"),
+    (lambda: Pairs(max_terms=0), ValueError, r"max_terms must be in \[1,"),
+    (lambda: Pairs(max_terms=1.5), TypeError, "max_terms must be an integer"),
+    (lambda: Cosines(n=0), ValueError, r"n must be in \[1,"),
+    (lambda: Cosines(scale=0.0), ValueError, "scale must be in"),
+    (lambda: Cosines(seed=-1), ValueError, "seed must be in"),
+    (lambda: Unit().with_params(n=3), ValueError, "unit has no parameters"),
+    (lambda: Standard(unit_norm=2), ValueError, "unit_norm: expected one of True, False, got 2"),
+    (lambda: make_view("standard,pairs", idf__n=3), ValueError, "unknown parameter 'idf__n'; expected"),
+    (lambda: make_view(None, n=3), ValueError, "without a view there is no parameter 'n'"),
+])  # fmt: skip
 def test_invalid_parameters_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()

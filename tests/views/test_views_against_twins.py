@@ -132,7 +132,7 @@ def grown(view, kinds):
     return view.grown(view.new_arrays(K), columns, K)
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [list(KINDS), "zero", "missing"], ids=["any kind", "zero", "missing"])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("batch", [1, 7, N])

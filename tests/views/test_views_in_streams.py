@@ -14,6 +14,7 @@ from confidently.views.columns import MARKS, MISSING, PLAIN, Columns
 from confidently.views.pairs import column_of
 from confidently.views.table import make_view
 from tests.command_line import here
+from tests.data.tables import write
 
 N = 400
 
@@ -95,25 +96,8 @@ def trained_on_plain_columns(path):
 def test_the_numbers_of_every_table_are_the_same(name, tmp_path):
     rows = [{"x": 1.0, "y": 5.0, "c": "p"}, {"x": 0.0, "y": 6.0, "c": "q"}, {"x": None, "y": 7.0, "c": "p"}] * 5
     labels = ["a", "b", "a"] * 5
-    csv, other = tmp_path / "rows.csv", tmp_path / name
-    cells = ["x,y,c,label"]
-    for row, label in zip(rows, labels, strict=True):
-        cells.append(",".join("" if v is None else str(v) for v in [*row.values(), label]))
-    csv.write_text("\n".join(cells) + "\n")
-    if name.endswith("jsonl"):
-        lines = [json.dumps(row | {"label": label}) for row, label in zip(rows, labels, strict=True)]
-        other.write_text("\n".join(lines) + "\n")
-    else:
-        pa = pytest.importorskip("pyarrow")
-        found = pa.Table.from_pylist([row | {"label": label} for row, label in zip(rows, labels, strict=True)])
-        if name.endswith("parquet"):
-            import pyarrow.parquet as pq
-
-            pq.write_table(found, other)
-        else:
-            import pyarrow.feather as feather
-
-            feather.write_feather(found, other)
+    columns = {column: [row[column] for row in rows] for column in "xyc"} | {"label": labels}
+    csv, other = write(tmp_path / "rows.csv", columns), write(tmp_path / name, columns)
     one, two = trained_on_plain_columns(csv), trained_on_plain_columns(other)
     by_name = [dict(zip(m.features_.names, m.coef_[0].tolist(), strict=True)) for m in (one, two)]
     assert by_name[0] == pytest.approx(by_name[1])

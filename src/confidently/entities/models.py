@@ -62,7 +62,8 @@ class EntityModels(EntityStreams):
     max_entities : int, optional
         Forget the eighth of the entities that was seen the longest time ago when there are more than these.
     max_age : int, optional
-        Forget an entity when none of the last ``max_age`` rows was its own.
+        Forget an entity when none of the last ``max_age`` rows was its own: its rows are predicted as those of an
+        unknown one. ``keys_`` may list it for as many rows more.
 
     Attributes
     ----------
