@@ -57,12 +57,7 @@ def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    ("module", "arguments"),
-    [
-        (plot, ["compare", "{data}", "--plot", "{folder}/p.png"]),
-    ],
-)
+@pytest.mark.parametrize(("module", "arguments"), [(plot, ["compare", "{data}", "--plot", "{folder}/p.png"])])
 def test_pictures_without_matplotlib(call, folder, monkeypatch, module, arguments):
     monkeypatch.setattr(module, "can_plot", lambda: False)
     assert "matplotlib is not installed; run pip install '.[plots]'" in refused(call, folder, arguments)

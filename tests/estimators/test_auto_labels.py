@@ -26,8 +26,8 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
-from confidently.stack.label_stack import LABEL_COUNTS, OF_MIXTURES
-from confidently.stack.members import COUNTERS, ROWS, WEIGHTS
+from confidently.stack.label_stack import LABEL_COUNTS
+from confidently.stack.members import WEIGHTS
 
 N, D, LABELS = 500, 5, 3
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), multiclass="joint", view="unit")]
@@ -65,22 +65,6 @@ def test_products_of_columns_are_learned():
     assert losses[0] < 0.75 * losses[1]
 
 
-@pytest.mark.parametrize("members", ["auto", GIVEN])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_saved_model_continues_as_if_never_saved(members, dtype, tmp_path):
-    X, Y = label_sets()
-    model = AutoClassifier(members, dtype=dtype).partial_fit(X[:200], Y[:200])
-    model.save(tmp_path / "m.cw")
-    again = load(tmp_path / "m.cw")
-    assert again.members == "auto" if members == "auto" else len(again.members) == 2
-    for one in (model, again):
-        one.partial_fit(X[200:], Y[200:])
-    for name in (*OF_MIXTURES, COUNTERS):
-        assert np.array_equal(model.learner_.state[name], again.learner_.state[name])
-    assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
-    assert (model.n_seen_, again.mistakes_) == (N, model.mistakes_)
-
-
 def test_members_are_classifiers_of_label_sets():
     X, Y = label_sets()
     model = AutoClassifier(GIVEN).fit(X, Y)
@@ -103,15 +87,6 @@ def test_an_invalid_batch_leaves_the_model_and_other_labels_are_refused():
         model.partial_fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="class_weight"):
         AutoClassifier(class_weight={0: 2.0}).fit(X, Y)
-
-
-def test_weights_of_examples_count():
-    X, Y = label_sets()
-    weight = np.where(np.arange(N) < 250, 1.0, 0.0)
-    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y, sample_weight=weight)
-    half = AutoClassifier(shuffle=False, members=model.members).fit(X[:250], Y[:250])
-    assert np.array_equal(model.learner_.state[ROWS], half.learner_.state[ROWS])
-    assert model.weights_ == pytest.approx(half.weights_, rel=1e-6)
 
 
 def test_labels_are_merged_by_name(tmp_path):
@@ -211,20 +186,6 @@ def _written(X, Y, form):
     header = ",".join([*(f"c{j}" for j in range(D)), "label"])
     rows = [",".join(f"{x:.6g}" for x in row) + f',"{label}"' for row, label in zip(X, labels, strict=True)]
     return "\n".join([header, *rows]) + "\n"
-
-
-def test_a_resumed_command_gives_the_same_file(ok, tmp_path):
-    X, Y = label_sets(1500)
-    whole, parts = tmp_path / "whole.jsonl", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    whole.write_text(as_text(X, Y))
-    for path, rows in zip(parts, (slice(0, 1100), slice(1100, None)), strict=True):
-        path.write_text(as_text(X[rows], Y[rows]))
-    ok("train", whole, "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "a.cw")
-    ok("train", parts[0], "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "b.cw")
-    ok("train", parts[1], "--init-model", tmp_path / "b.cw", "-q", "-o", tmp_path / "c.cw")
-    one, other = load(tmp_path / "a.cw").learner_, load(tmp_path / "c.cw").learner_
-    for name in OF_MIXTURES:
-        np.testing.assert_array_equal(one.state[name], other.state[name], err_msg=name)
 
 
 def test_a_row_is_explained_and_drawn(ok, tmp_path):

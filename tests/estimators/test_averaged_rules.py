@@ -145,10 +145,3 @@ def test_averages_are_saved_and_continued(tmp_path):
 def load_of(model, tmp_path):
     model.save(tmp_path / "other.cw")
     return load(tmp_path / "other.cw")
-
-
-@pytest.mark.parametrize("average", ["always", None, 1.0])
-def test_average_is_checked(average):
-    X, y = rows_of(50)
-    with pytest.raises(ValueError, match='average must be "auto", True or False'):
-        OnlineClassifier(average=average).fit(X, y)

@@ -204,16 +204,6 @@ def test_bounds_that_are_said_hold_and_are_kept(kind, tmp_path):
     assert above.predict(4.0 * X).min() == 0.0 and above.predict(4.0 * X).max() > 10.0
 
 
-@pytest.mark.parametrize(
-    "bounds", [(1.0, 0.0), (0.0, 0.0), (-1e60, 0.0), (float("nan"), 1.0), (0.0,), "0,1", (0, "x"), 3]
-)
-def test_invalid_bounds_are_errors(bounds):
-    X, y = linear(10)
-    for kind in (OnlineRegressor, AutoRegressor):
-        with pytest.raises((TypeError, ValueError), match="bounds: "):
-            kind(bounds=bounds).fit(X, y)
-
-
 def test_exported_predictions_keep_the_bounds():
     runtime = pytest.importorskip("onnxruntime")
     X, y = linear(300)

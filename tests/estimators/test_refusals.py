@@ -36,11 +36,6 @@ def test_one_class_announced():
         OnlineClassifier().partial_fit(X, np.zeros(4, int), classes=[0])
 
 
-def test_class_weights_that_are_no_numbers():
-    with pytest.raises(ValueError, match=r"class weights must be numbers, got \{0: 'much'\}"):
-        OnlineClassifier(class_weight={0: "much"}).fit(X, Y)
-
-
 def test_attributes_before_training():
     for name in ("coef_", "mistakes_", "marginal"):
         with pytest.raises(AttributeError, match="is not fitted; call fit or partial_fit first"):
