@@ -7,7 +7,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 from sklearn.base import clone
@@ -246,30 +245,6 @@ def test_classes_that_come_later():
     model.partial_fit(X, y, classes=[0, 1, 2])
     assert model.classes_.tolist() == [0, 1, 2]
     assert np.bincount(model.predict(X)).min() > 20
-
-
-@pytest.mark.filterwarnings("ignore:rows are sorted by label")
-def test_passes_shuffling_and_class_weights():
-    X, y = data("iris")
-    order = np.argsort(y, kind="stable")
-    model = AutoClassifier(passes=3, random_state=0, class_weight="balanced").fit(X[order], y[order])
-    assert model.n_seen_ == 3 * len(y)
-    in_order = AutoClassifier(shuffle=False).fit(X[order], y[order])
-    assert model.score(X, y) > in_order.score(X, y)
-
-
-def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
-    X, y = data("words")
-    model = AutoClassifier().fit(X[:200], y[:200])
-    model.save(tmp_path / "before")
-    huge = csr_array(X[200:250] * 1e101)
-    bad = X[200:250].copy()
-    bad.data[-1] = np.nan
-    for rows, weight in ((bad, None), (huge, None), (X[200:250], np.full(50, -1.0))):
-        with pytest.raises(ValueError, match=r"X contains|>= 0"):
-            model.partial_fit(rows, y[200:250], sample_weight=weight)
-        model.save(tmp_path / "after")
-        assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
 def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypatch):

@@ -74,21 +74,6 @@ def test_members_are_classifiers_of_label_sets():
     assert [member.learner_.task.multiclass for member in model.members_.values()] == ["one-vs-rest", "joint"]
 
 
-def test_an_invalid_batch_leaves_the_model_and_other_labels_are_refused():
-    X, Y = label_sets()
-    model = AutoClassifier().fit(X, Y)
-    before = model.predict_proba(X)
-    broken = X.copy()
-    broken[-1, 0] = np.inf
-    with pytest.raises(ValueError, match="row 499"):
-        model.partial_fit(broken, Y)
-    assert np.array_equal(model.predict_proba(X), before)
-    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix"):
-        model.partial_fit(X, Y[:, 0])
-    with pytest.raises(ValueError, match="class_weight"):
-        AutoClassifier(class_weight={0: 2.0}).fit(X, Y)
-
-
 def test_labels_are_merged_by_name(tmp_path):
     X, Y = label_sets()
     files = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
@@ -155,53 +140,6 @@ def test_progressive_validation_predicts_every_row_before_it_is_learned():
     model = AutoClassifier(passes=1, shuffle=False).fit(X, Y)
     assert curve.mistakes[0, -1] == model.mistakes_
     assert curve.models[0].predict_proba(X) == pytest.approx(model.predict_proba(X))
-
-
-@pytest.mark.parametrize("form", ["svm", "csv", "jsonl"])
-def test_commands_train_evaluate_and_predict(form, ok, tmp_path):
-    X, Y = label_sets(1200)
-    train, test, model = (tmp_path / name for name in (f"train.{form}", f"test.{form}", "m.cw"))
-    for path, rows in ((train, slice(0, 800)), (test, slice(800, None))):
-        path.write_text(_written(X[rows], Y[rows], form))
-    options = ["--label", "label"] if form == "csv" else []
-    trained = json.loads(ok("train", train, "--auto", "--multilabel", "-q", "--json", "-o", model, *options))
-    assert trained["rows"] == 800
-    found = json.loads(ok("evaluate", model, test, "--json"))
-    assert found["micro_f1"] > 0.75
-    lines = ok("predict", model, test, "-q").splitlines()
-    names = [str(k) for k in range(LABELS)] if form == "svm" else NAMES
-    predicted = [[name in line.split(",") for name in names] for line in lines]
-    assert f1_score(Y[800:], predicted, average="micro") == pytest.approx(found["micro_f1"])
-    assert "arow" in ok("inspect", model)
-
-
-def _written(X, Y, form):
-    if form == "jsonl":
-        return as_text(X, Y)
-    labels = [",".join(name for name, one in zip(NAMES, row, strict=True) if one) for row in Y.tolist()]
-    if form == "svm":
-        numbers = [",".join(str(k) for k in np.flatnonzero(row)) for row in Y]
-        rows = [" ".join(f"{j + 1}:{x:.6g}" for j, x in enumerate(row)) for row in X]
-        return "".join(f"{label} {row}\n" for label, row in zip(numbers, rows, strict=True))
-    header = ",".join([*(f"c{j}" for j in range(D)), "label"])
-    rows = [",".join(f"{x:.6g}" for x in row) + f',"{label}"' for row, label in zip(X, labels, strict=True)]
-    return "\n".join([header, *rows]) + "\n"
-
-
-def test_a_row_is_explained_and_drawn(ok, tmp_path):
-    X, Y = label_sets()
-    path, model, plot = tmp_path / "rows.jsonl", tmp_path / "m.cw", tmp_path / "plot.png"
-    path.write_text(as_text(X, Y))
-    ok("train", path, "--auto", "--multilabel", "-q", "-o", model)
-    text = ok("inspect", model, "--row", '{"c0": 2.0, "c2": 1.0, "c3": 1.5}', "--class", "sea")
-    assert "for sea" in text
-    assert "against" not in text
-    for more in ([], ["--row", '{"c0": 2.0}', "--class", "city"]):
-        ok("inspect", model, "--plot", plot, *more)
-        assert plot.read_bytes().startswith(b"\x89PNG")
-        plot.unlink()
-    assert "c0" in ok("inspect", model, "--class", "sea")
-    assert json.loads(ok("inspect", model, "--json"))["classes"] == sorted(NAMES)
 
 
 @pytest.mark.parametrize("damage", ["weights", "kind", "fewer labels"])

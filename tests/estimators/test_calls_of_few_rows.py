@@ -41,20 +41,6 @@ def test_every_form_of_a_row_is_learned_and_predicted_alike(way, labels):
         np.testing.assert_array_equal(np.concatenate(answers), getattr(expected, method)(rows))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("targets", [T, T.astype(np.float32), T.tolist(), T[:, None]])
-def test_every_form_of_a_row_with_a_target_is_learned_and_predicted_alike(way, targets):
-    rows = X.astype(np.float32).astype(np.float64)
-    expected, found = OnlineRegressor(covariance="diag"), OnlineRegressor(covariance="diag")
-    for k in range(0, 60, 4):
-        expected.partial_fit(rows[k : k + 4], T[k : k + 4])
-        found.partial_fit(WAYS[way](rows[k : k + 4]), targets[k : k + 4])
-    for name, array in expected.learner_.state.items():
-        np.testing.assert_array_equal(found.learner_.state[name], array, err_msg=name)
-    answers = [found.predict(WAYS[way](rows[k : k + 1])).ravel() for k in range(60)]
-    np.testing.assert_array_equal(np.concatenate(answers), expected.predict(rows))
-
-
 @pytest.mark.parametrize(
     ("rows", "labels"),
     [

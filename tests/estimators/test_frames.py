@@ -205,13 +205,6 @@ def test_labels_may_come_late():
         fitted.partial_fit(FRAME, CLASSES, predicted=p)
 
 
-def test_passes_are_those_of_the_command_line(tmp_path):
-    file, model = tmp_path / "rows.parquet", tmp_path / "model.cw"
-    FRAME.assign(label=CLASSES).to_parquet(file)
-    assert run(["train", str(file), "--rule", "arow", "--no-shuffle", "--passes", "3", "-o", str(model), "-q"]) == 0
-    assert_same(OnlineClassifier(passes=3).fit(FRAME, CLASSES), load(model))
-
-
 def test_shuffled_rows_are_those_of_a_shuffled_stream():
     seed = int(np.random.RandomState(5).randint(2**31 - 1))
     stream = open_stream(FRAME.assign(label=CLASSES), normalize="none", zeros=True).shuffle(2 * N, seed)

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 
 from confidently import AutoRegressor, OnlineRegressor, load
 from confidently.data import DataWarning
@@ -134,18 +133,6 @@ def test_noise_that_does_not_depend_on_columns_is_alike_everywhere():
     low, high = OnlineRegressor().fit(X, y).predict_interval(X, 0.9).T
     width = high - low
     assert np.std(width) < 0.15 * np.mean(width)
-
-
-def test_dense_and_sparse_rows_and_single_rows_have_the_same_noise():
-    X, y, _ = noisy("growing", 300, 2)
-    X[np.abs(X) < 2.0] = 0.0
-    limits = OnlineRegressor(covariance="diag").partial_fit(X, y).predict_interval(X)
-    sparse = OnlineRegressor(covariance="diag").partial_fit(csr_matrix(X), y)
-    np.testing.assert_allclose(sparse.predict_interval(csr_matrix(X)), limits, rtol=1e-9)
-    rows = OnlineRegressor(covariance="diag")
-    for x, target in zip(X, y, strict=True):
-        rows.partial_fit(x[None], [target])
-    np.testing.assert_allclose([rows.predict_interval(x[None])[0] for x in X], limits, rtol=1e-9)
 
 
 def test_the_frozen_predictor_has_the_same_intervals():

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
@@ -77,17 +76,6 @@ def test_columns_are_in_the_order_of_classes(kind):
     found, p = model.predict_set(X, 0.8, by_class=False), model.predict_proba(X)
     assert 0 < found.sum() < found.size
     assert p[found].min() >= p[~found & found.any(axis=1, keepdims=True)].max()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_tables_and_sparse_rows_have_the_sets_of_arrays(kind):
-    X, X_new, y, _ = digits()
-    names = [f"pixel{k}" for k in range(X.shape[1])]
-    model, of_table = trained(kind), kind().fit(pd.DataFrame(X, columns=names), y)
-    expected = model.predict_set(X_new, 0.95)
-    np.testing.assert_array_equal(of_table.predict_set(pd.DataFrame(X_new, columns=names), 0.95), expected)
-    np.testing.assert_array_equal(model.predict_set(csr_array(X_new), 0.95), expected)
-    np.testing.assert_array_equal(model.abstain(csr_array(X_new), 0.05), model.abstain(X_new, 0.05))
 
 
 @pytest.mark.parametrize("kind", KINDS)
