@@ -39,47 +39,6 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     assert f"{len(OF_MANY_ROWS)} members, binary" in text and OF_MANY_ROWS[0] in text
 
 
-def test_the_same_model_as_in_python(ok, table, tmp_path):
-    ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
-    stream = open_stream(str(table), normalize="none", zeros=True, label="label")
-    AutoClassifier().fit_stream(stream).save(tmp_path / "python.cw")
-    one, other = (Model.load(tmp_path / name).arrays() for name in ("m.cw", "python.cw"))
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert load(tmp_path / "m.cw").members == "auto"
-
-
-@pytest.mark.long
-def test_more_data_continue_the_stack(ok, table, tmp_path):
-    lines = table.read_text().splitlines()
-    parts = [tmp_path / name for name in ("a.csv", "b.csv")]
-    for path, part in zip(parts, (lines[1:1101], lines[1101:]), strict=True):
-        path.write_text("\n".join([lines[0], *part]) + "\n")
-    whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
-    ok("train", "--no-shuffle", *parts, "--label", "label", "--auto", "-o", whole, "-q")
-    ok("train", "--no-shuffle", parts[0], "--label", "label", "--auto", "-o", first, "-q")
-    ok("train", "--no-shuffle", parts[1], "--init-model", first, "-o", second, "-q")
-    one, other = (Model.load(path).arrays() for path in (whole, second))
-    assert all(one[name] == pytest.approx(other[name], rel=1e-9) for name in one)
-
-
-def test_what_members_and_features_add_makes_the_margin(ok, table, tmp_path):
-    model = tmp_path / "m.cw"
-    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
-    row = "age,town,income,label\n70,Rom,2000000,yes\n"
-    found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
-    margin = found["margin"]["mean"]
-    assert found["predicted"] == "yes" and margin > 0
-    assert sum(member["mean"] for member in found["members"]) == pytest.approx(margin)
-    assert sum(feature["mean"] for feature in found["features"]) == pytest.approx(margin)
-    assert found["features"][0]["feature"] in ("age * income", "income * age")
-    against = json.loads(ok("inspect", model, "--row", row, "--json", "--class", "no"))
-    assert against["margin"]["mean"] == pytest.approx(-margin)
-    text = ok("inspect", model, "--row", row)
-    assert "adds to margin" in text and "its margin" in text
-    assert "arow with all covariances on standard" in ok("inspect", model)
-
-
 def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
     model = tmp_path / "m.cw"
     ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
@@ -158,20 +117,6 @@ def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
         explain_stack(Model.load(model), next(stream))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--rule", "pa"], "--auto chooses its learners; omit --rule"),
-        (["--view", "standard", "--r", "0.5"], "omit --r, --view"),
-        (["--covariance", "full"], "omit --covariance"),
-    ],
-)
-def test_options_of_a_single_learner_are_refused(call, table, options, message):
-    code, _, err = call("train", table, "--label", "label", "--auto", *options)
-    assert code == 2
-    assert message in err
-
-
 def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     model, plot, row = tmp_path / "m.cw", tmp_path / "plot.png", "age,town,income,label\n70,Rom,2000000,yes\n"
     ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "-q")
@@ -243,20 +188,6 @@ def test_what_does_not_move_has_no_drift(ok, call, table):
     )
     assert "drift" not in result
     assert all("shares" not in event for event in events)
-
-
-@pytest.mark.long
-def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
-    lines = turned.read_text().splitlines()
-    for at in (2530, 2700):  # before the mixture has moved for 100 rows, and after
-        for name, part in (("a.csv", lines[1 : at + 1]), ("b.csv", lines[at + 1 :])):
-            (tmp_path / name).write_text("\n".join([lines[0], *part]) + "\n")
-        ok("train", "--no-shuffle", tmp_path / "a.csv", "--label", "y", "--auto", "-o", tmp_path / "a.cw", "-q")
-        second = json.loads(
-            ok("train", "--no-shuffle", tmp_path / "b.csv", "--init-model", tmp_path / "a.cw", "--json", "-q")
-        )
-        whole = json.loads(ok("train", "--no-shuffle", turned, "--label", "y", "--auto", "--json", "-q"))
-        assert second["drift"] == whole["drift"] != []
 
 
 def test_of_many_times_the_last_are_listed():

@@ -10,10 +10,6 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from confidently import AutoRegressor, load
-from confidently.cli.output import plots
-from confidently.data import open_stream
-from confidently.models.model import Model
-from confidently.models.stack_explanation import explain_number_stack
 
 X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
 
@@ -49,37 +45,6 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, numbers, tmp_path):
     assert "ridge on cosines of ranks" in text and "RMSE" in text and "9 members, regression" in text
     assert ok("inspect", model, "--plot", tmp_path / "weights.png")
     assert (tmp_path / "weights.png").stat().st_size > 1000
-
-
-def test_labels_that_are_no_integers_are_numbers(ok, numbers):
-    assert "rmse" in json.loads(ok("train", numbers, "--label", "y", "--auto", "--json", "-q"))
-
-
-def test_the_same_model_as_in_python(ok, numbers, tmp_path):
-    ok("train", "--no-shuffle", numbers, "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw", "-q")
-    stream = open_stream(numbers, label="y", targets=True, normalize="none", zeros=True)
-    found, expected = load(tmp_path / "m.cw"), AutoRegressor().fit_stream(stream)
-    assert repr(found) == repr(expected)
-    np.testing.assert_allclose(found.predict(X), expected.predict(X), rtol=1e-6)
-
-
-def test_more_data_continue_the_stack(ok, tmp_path):
-    parts = [written(tmp_path / "a.csv", slice(1100)), written(tmp_path / "b.csv", slice(1100, None))]
-    whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
-    ok("train", "--no-shuffle", *parts, "--label", "y", "--auto", "--regression", "-o", whole, "-q")
-    ok("train", "--no-shuffle", parts[0], "--label", "y", "--auto", "--regression", "-o", first, "-q")
-    ok("train", "--no-shuffle", parts[1], "--init-model", first, "-o", second, "-q")
-    one, other = (Model.load(path).learner for path in (whole, second))
-    assert one.n_seen == other.n_seen == 1500
-    assert one.state["mixture.weights"] == pytest.approx(other.state["mixture.weights"], rel=1e-4, abs=1e-6)
-
-
-def test_interrupted_training_resumes_to_the_same_model(ok, stopped_after, numbers, tmp_path):
-    options = ("train", numbers, "--label", "y", "--auto", "--regression", "-q", "--checkpoint-every", "500")
-    ok(*options, "-o", tmp_path / "whole.cw")
-    stopped_after((*options, "-o", tmp_path / "m.cw"), 2)
-    ok(*options, "--resume", "-o", tmp_path / "m.cw")
-    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
 
 
 def test_the_best_of_several_passes_is_kept(ok, numbers, tmp_path):
@@ -141,52 +106,6 @@ def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_p
     ):
         code, _, err = call(*arguments)
         assert code == 2 and message in " ".join(err.split())
-
-
-def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_path):
-    model = tmp_path / "m.cw"
-    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")
-    row = "a,b,c,d,e\n0.9,0.8,0.1,0.7,0.2\n"
-    found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
-    [expected], [std] = load(model).predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]), return_std=True)
-    assert (found["predicted"], found["std"]) == (pytest.approx(expected), pytest.approx(std))
-    plot = tmp_path / "row.png"
-    assert ok("inspect", model, "--row", row, "--plot", plot).endswith(f"Plot: {plot}\n")
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    with open_stream(numbers, label="y", targets=True, normalize="none", zeros=True) as stream:
-        drawn = plots.plot_stack_row(explain_number_stack(Model.load(model), next(stream).rows(0, 1)), 3)
-    assert drawn.get_suptitle().startswith("Contributions to the prediction ")
-    for axes, parts in zip(drawn.axes, (len(found["members"]), 4), strict=True):
-        widths = [bar.get_width() for bar in axes.patches]
-        assert len(widths) == parts + 1
-        assert sum(widths[:-1]) == pytest.approx(widths[-1])
-    for parts in ("members", "features"):
-        assert sum(part["mean"] for part in found[parts]) == pytest.approx(found["predicted"])
-    by_name = {feature["feature"]: feature for feature in found["features"]}
-    assert by_name["a"]["members"] == 3  # of rows, of products, and the one that forgets
-    assert by_name["(all columns together)"]["members"] == 2  # of cosines
-    assert "a * b" in by_name
-    rows = {part["name"]: part for part in found["members"]}["ridge on rows"]
-    alone = load(model).members_["ridge on rows"]
-    assert rows["number"] == pytest.approx(alone.predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]))[0])
-    text = ok("inspect", model, "--row", row, "--top", 2)
-    assert "adds to prediction" in text and "others" in text
-
-
-def test_weights_of_features_are_those_of_the_members(ok, numbers, tmp_path):
-    model = tmp_path / "m.cw"
-    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")
-    text = ok("inspect", model, "--top", 3)
-    assert "of the rest: the largest effects of" in text and "cosines: the largest" not in text
-    found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
-    estimator = load(model)
-    weights = dict(zip(estimator.members_, estimator.weights_, strict=True))
-    without_cosines = [name for name in weights if "cosines" not in name]
-    assert list(found) == sorted(without_cosines, key=lambda name: -abs(weights[name]))
-    name = next(iter(found))
-    member = estimator.members_[name]
-    [of_member] = found[name]
-    assert {weight["mean"] for weight in of_member["top"]} <= set(member.coef_)
 
 
 def test_progress_shows_the_mixture_and_when_it_moved(ok, tmp_path):

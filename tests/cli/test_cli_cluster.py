@@ -11,12 +11,6 @@ from tests.command_line import process as confidently
 pytest.importorskip("distributed")
 
 
-def refused(*arguments):
-    done = confidently("train", *arguments, "--rule=arow")
-    assert done.returncode == 2 and done.stdout == ""
-    return done.stderr
-
-
 @pytest.fixture
 def texts(tmp_path):
     path = tmp_path / "mail.txt"
@@ -40,24 +34,3 @@ def test_workers_of_its_own(texts, tmp_path):
     assert (result["rows"], result["rows_seen"], result["passes"]) == (200, 600, 2)
     assert result["bytes_moved"] > 0 and set(result["classes"]) == {"spam", "ham"}
     assert json.loads(here("inspect", model, "--json").stdout)["rows_seen"] == 600
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--partitions", "2", "--rounds", "3"],
-            "--partitions, --rounds: needs a cluster; use --workers or --scheduler",
-        ),
-        (["--workers", "2", "--scheduler", "tcp://x:1"], "--workers and --scheduler are mutually exclusive; use one"),
-        (["--workers", "2", "--cache", "c"], "--cache: not supported on a cluster"),
-        (["--workers", "2", "--holdout", "0.1"], "--holdout: not supported on a cluster"),
-        (["--workers", "0"], "0 is not in the range"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(texts, arguments, message):
-    assert message in refused(texts, *arguments)
-
-
-def test_standard_input_is_refused():
-    assert "got standard input; use files" in refused("-", "--workers", "2")

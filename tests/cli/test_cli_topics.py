@@ -241,44 +241,6 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
     assert "features_" not in vars(again.fit(X[:, :5], y))
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("+1 1:2 2:1\n", (), "the documents have one class only ('1')"),
-        ("1 a:b\n", ("--on-error", "skip"), "x.svm: no documents"),
-        ("1\n2\n", (), "no document has a word that is not a stop word"),
-        ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),
-        ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "expected a positive integer or any, got 'none'"),
-        ("+1 1:2\n-1 1:3\n", ("--stream",), "before it has seen all classes; use --classes"),
-        ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is not one of the classes (1, 2)"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "words of svmlight are numbers"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "--stop-words: file not found, got 'nowhere'"),
-        ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
-        ("+1 1:2\n-1 1:3\n", ("--c", "1e31"), "c must be in 1e-30 to 1e+30, got 1e+31"),
-        ("+1 1:2\n-1 1:3\n", ("--topics", "99999999999"), "n_topics must be in 1 to 1048576, got 99999999999"),
-        ("+1 1:2\n-1 1:3\n", ("--seed", "4294967296"), "Seed must be between 0 and"),
-    ],
-)  # fmt: skip
-def test_bad_input_of_training(call, tmp_path, content, options, message):
-    (tmp_path / "x.svm").write_text(content)
-    code, out, err = call("topics", "train", tmp_path / "x.svm", "-q", "-o", tmp_path / "m", *options)
-    assert code == 2 and not out and not (tmp_path / "m").exists()
-    assert message in err and err.count("\n") == 1
-
-
-def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "linear")
-    ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "topics")
-    for command in ("predict", "evaluate", "inspect"):
-        code, _, err = call(command, tmp_path / "topics", *([] if command == "inspect" else [data]))
-        assert code == 2 and "got a topic model; use confidently topics predict or confidently topics show" in err
-    for command in (("predict", tmp_path / "linear", data), ("show", tmp_path / "linear")):
-        code, _, err = call("topics", *command)
-        assert code == 2 and "got a classifier; use confidently predict, inspect or evaluate" in err
-    code, _, err = call("topics", "show", tmp_path / "topics", "--class", "x")
-    assert code == 2 and "--class: unknown class 'x'" in err
-
-
 def test_weights_are_the_estimator_s(ok, tmp_path):
     found, y = written(tmp_path / "x.jsonl")
     weights = np.random.default_rng(3).choice([0.0, 0.5, 4.0], len(y))
@@ -399,18 +361,3 @@ def test_sets_and_answers_are_those_of_python(ok, tmp_path):
     together = [json.loads(line) for line in ok(*asked, "--set", 0.8, "--set-together").splitlines()]
     expected = model.predict_set(X, 0.8, by_class=False)
     assert [sorted(line["set"]) for line in together] == [model.classes_[row].tolist() for row in expected]
-
-
-@pytest.mark.parametrize(
-    ("training", "option", "message"),
-    [
-        ((), ("--max-risk", 0.1), "--max-risk needs a model of one class per row; this model is multilabel"),
-        ((), ("--set-together",), "--set-together is about the sets of --set; use both"),
-        (("--calibration", "none"), ("--set", 0.9), "--set needs a calibration, which --calibration none leaves out"),
-    ],
-)
-def test_what_topic_models_do_not_promise(call, ok, tmp_path, training, option, message):
-    (tmp_path / "x.svm").write_text(rows(120, ("1,2", "2", "3,1")))
-    ok("topics", "train", tmp_path / "x.svm", "--topics", 3, *training, "-q", "-o", tmp_path / "m")
-    code, out, err = call("topics", "predict", tmp_path / "m", tmp_path / "x.svm", *option)
-    assert code == 2 and not out and message in err

@@ -164,12 +164,6 @@ def test_the_first_of_several_files_is_shown(ok, files):
     assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)
 
 
-def test_standard_input_and_caches_are_refused(ok, call, files):
-    assert "read twice" in call("look", "-")[2]
-    ok("cache", files / "rows.svm", "-o", files / "rows.cache")
-    assert "is a cache" in call("look", files / "rows.cache")[2]
-
-
 def test_a_set_of_labels_and_numbers_to_predict_are_named(ok, files):
     assert "any number of labels per row, 2 labels: a 40, b 20" in ok("look", files / "sets.csv")
     assert "numbers from 0 to 12.375: a regression" in ok("look", files / "prices.csv")

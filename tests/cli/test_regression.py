@@ -1,8 +1,6 @@
 """Regressions on the command line: what train, predict, evaluate and inspect say about numbers."""
 
 import json
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -63,21 +61,6 @@ def test_a_model_is_that_of_the_regressor_and_evaluated_by_plain_formulas(ok, da
     assert "RMSE" in text and "coverage of 90 % intervals" in text
 
 
-def test_predictions_have_deviations_and_limits(ok, data):
-    _, path = train(ok, data, "--regression")
-    model, new = load(path), data.parent / "new.csv"
-    lines = ok("predict", path, new, "--std", "--interval", "0.8", "--keep", "a", "--json").splitlines()
-    rows = [json.loads(line) for line in lines]
-    mean, std = model.predict(X[3000:], return_std=True)
-    lower, upper = model.predict_interval(X[3000:], 0.8).T
-    assert [float(row["a"]) for row in rows] == X[3000:, 0].tolist()
-    for name, expected in {"prediction": mean, "std": std, "lower": lower, "upper": upper}.items():
-        np.testing.assert_allclose([row[name] for row in rows], expected, rtol=1e-9)
-    np.testing.assert_allclose(np.loadtxt(ok("predict", path, new).splitlines()), mean, rtol=1e-8)
-    header = ok("predict", path, new, "--interval", "0.8").splitlines()[0]
-    assert header == "prediction\tlower\tupper"
-
-
 @pytest.mark.parametrize("options, regression", [
     ((), True), (("--classification",), None), (("--rule", "arow"), None), (("--classes", "1,2"), None),
 ])  # fmt: skip
@@ -114,59 +97,6 @@ def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
         assert (text in err) == mentioned and text not in silent
     result, _ = train(ok, data, "--no-shuffle", "--rule", "poisson")
     assert result["rule"]["name"] == "poisson" and result["target_offset"] == pytest.approx(63.5)  # of the first 128
-
-
-@pytest.mark.parametrize("options", [
-    (), ("--covariance", "diag"), ("--rule", "arow_eps", "--covariance", "full"), ("--holdout", "0.1", "--early-stop"),
-])  # fmt: skip
-def test_an_interrupted_training_resumes_to_the_same_bytes(ok, call, data, options, monkeypatch):
-    from confidently.cli.training.loop import TrainingLoop
-
-    arguments = ("--regression", "--passes", "2", "--checkpoint-every", "700", *options)
-    _, whole = train(ok, data, *arguments, model="whole.cw")
-    save, saved = TrainingLoop._save_checkpoint, []
-
-    def interrupted(training):
-        save(training)
-        saved.append(training.position.now.rows)
-        if len(saved) in (2, 5):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(TrainingLoop, "_save_checkpoint", interrupted)
-    path = data.parent / "m.cw"
-    for _ in range(2):
-        code, _, err = call(
-            "train", data, "--covariance=auto", "--label", "y", "-q", "-o", path, *arguments, "--resume"
-        )
-        assert code == 130 and "resume with" in err
-    result = json.loads(
-        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", path, *arguments, "--resume")
-    )
-    assert path.read_bytes() == whole.read_bytes()
-    assert result["rows"] == 3000 and result["rmse"] is not None
-
-
-def test_more_data_continue_a_model(ok, data):
-    both = data.parent / "both.csv"
-    both.write_text(table(slice(None)))
-    _, first = train(ok, data, "--regression")
-    result = json.loads(
-        ok("train", data.parent / "new.csv", "--init-model", first, "-q", "--json", "-o", data.parent / "2.cw")
-    )
-    assert result["rows_seen"] == 4000
-    _, whole = train(ok, both, "--regression", model="both.cw")
-    np.testing.assert_allclose(load(data.parent / "2.cw").coef_, load(whole).coef_, rtol=1e-9)
-
-
-def test_a_cache_of_numbers_trains_the_same_model(ok, data):
-    cache = data.parent / "rows.cache"
-    _, direct = train(ok, data, "--regression")
-    _, by_the_way = train(ok, data, "--regression", "--cache", cache, model="2.cw")
-    ok("train", cache, "--covariance=auto", "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
-    assert direct.read_bytes() == by_the_way.read_bytes() == (data.parent / "3.cw").read_bytes()
-    ok("cache", data, "--label", "y", "--regression", "-o", data.parent / "2.cache")
-    ok("train", data.parent / "2.cache", "--covariance=auto", "-q", "-o", data.parent / "4.cw")
-    assert (data.parent / "4.cw").read_bytes() == direct.read_bytes()
 
 
 def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
@@ -287,41 +217,6 @@ def test_rules_lists_regression_rules_apart(ok):
     assert text.index("\narow ") < text.index("\nregression rule ") < text.index("\nridge ")
     assert {rule["name"]: rule["predicts"] for rule in json.loads(ok("rules", "--json"))}["quantile"] == "numbers"
     assert "alpha = (y - s)/(v + r)" in ok("rules", "ridge")
-
-
-@pytest.mark.parametrize("command, problem", [
-    (("train", "{data}", "--regression", "--rule", "arow"), "arow predicts classes; expected one of ridge"),
-    (("train", "{data}", "--classification", "--rule", "ridge"), "ridge predicts numbers; omit --classification"),
-    (("train", "{data}", "--regression", "--auto", "--average"), "--auto chooses its learners; omit --average"),
-    (("train", "{data}", "--regression", "--multilabel"), "--multilabel: not supported for a regression"),
-    (("train", "{data}", "--regression", "--workers", "2", "--covariance", "kernel"), "kernel"),
-    (("train", "{data}", "--regression", "--workers", "2", "--forget", "0.1"), "--forget: not supported on a cluster"),
-    (("train", "{data}", "--classification", "--covariance", "auto"), "auto is for --regression"),
-    (("train", "{data}", "--regression", "--forget", "1"), "forget"),
-    (("train", "{classes}", "--init-model", "{model}"), "target 'x' is not a number"),
-    (("predict", "{model}", "{data}", "--proba", "--top", "2"), "--proba, --top: the model predicts numbers"),
-    (("predict", "{classifier}", "{classes}", "--interval", "0.9"), "--interval needs a regression model"),
-    (("predict", "{model}", "{data}", "--interval", "1"), "--interval"),
-    (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
-    (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "--abstain needs a classifier; this model predicts"),
-    (("evaluate", "{model}", "{classes}"), "is not a number"),
-    (("inspect", "{model}", "--class", "x"), "predicts one number: --class is for several, and for"),
-    (("merge", "{model}", "{classifier}", "-o", "{data}.cw"), "m.cw predicts numbers and"),
-    (("merge", "{classifier}", "{model}", "-o", "{data}.cw"), "classes; merge models of one kind"),
-    (("merge", "{model}", "{data}", "-o", "{data}.cw"), "rows.csv: not a model file"),
-    (("compare", "{data}", "--rules", "arow,ridge"), "ridge predicts numbers; compare is for classifiers"),
-    (("topics", "show", "{model}"), "expected a topic model, got a regression model; use confidently predict"),
-])  # fmt: skip
-def test_what_does_not_fit_is_one_sentence(call, ok, data, command, problem):
-    _, model = train(ok, data, "--regression")
-    classes = data.parent / "classes.csv"
-    classes.write_text("y,a,b,c\nx,1,2,3\nz,2,3,4\n")
-    ok("train", classes, "--rule=arow", "--label", "y", "-q", "-o", data.parent / "c.cw")
-    names = {"data": data, "model": model, "classes": classes, "classifier": data.parent / "c.cw"}
-    arguments = [argument.format(**names) for argument in command]
-    code, _, err = call(*arguments, *(("--label", "y") if command[0] in ("train", "compare") and "--init-model" not in
-                                      command else ()))  # fmt: skip
-    assert code == 2 and err.count("\n") == 1 and problem in err
 
 
 def test_rows_that_are_skipped_are_counted(ok, data):

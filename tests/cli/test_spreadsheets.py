@@ -169,13 +169,3 @@ def test_rows_without_a_label(call, files):
     found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", "--missing-label", "skip")
     assert found == ok(call, "evaluate", files / "n.cw", files / "without.csv", "-q", "--json")
     assert ok(call, "predict", files / "n.cw", files / "gap.csv", "-q").count("\n") == 400
-
-
-@pytest.mark.parametrize(("options", "problem"), [
-    (["--thousands", "."], "decimal and thousands must differ"), (["--delimiter", "x"], "delimiter must be one of"),
-    (["--units", "prices"], "no column 'prices' (did you mean 'price'?)"), (["--date-format", "%d"], "needs a day"),
-    (["--units", "price", "--category", "price"], "column 'price' is passed to --units and --category; use one"),
-])  # fmt: skip
-def test_options_that_do_not_fit(call, files, options, problem):
-    code, _, err = call("train", files / "plain.csv", "--rule=arow", "-q", *options)
-    assert code == 2 and problem in err and err.count("\n") == 1

@@ -128,26 +128,6 @@ def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
     assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
 
 
-def test_a_cache_of_a_table_trains_the_same(ok, tmp_path):
-    path = write(tmp_path / "rows.csv", objects())
-    ok("cache", path, "-o", tmp_path / "rows.cache")
-    for data, model in ((path, "a.cw"), (tmp_path / "rows.cache", "b.cw")):
-        ok("train", data, "--rule=arow", "-q", "-o", tmp_path / model)
-    assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
-    ok("cache", path, "--normalize", "l2", "-o", tmp_path / "scaled.cache")
-    assert "view" not in ok("train", tmp_path / "scaled.cache", "--rule=arow", "-q")
-
-
-@pytest.mark.parametrize(("view", "seen"), [([], "standard"), (["--view", "none"], None)])
-def test_training_continues_with_the_view_of_the_model(view, seen, ok, tmp_path):
-    path = write(tmp_path / "rows.csv", objects())
-    ok("train", path, "--rule=arow", *view, "-q", "-o", tmp_path / "m.cw")
-    ok("train", path, "-q", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "more.cw")
-    found = load(tmp_path / "more.cw")
-    assert found.n_seen_ == 2 * ROWS
-    assert (found.view.name if found.view else None) == seen
-
-
 def test_rules_are_compared_on_the_same_view(call, tmp_path):
     path = write(tmp_path / "rows.csv", objects())
     for view, seen in (

@@ -144,24 +144,3 @@ def test_progress_of_a_training_that_goes_on(ok, tmp_path, stopped_after):
     whole = json.loads(ok(*command(data, *STREAM, "--passes", 2, "--json")))
     for name in ("documents", "words", "passes", "vocabulary", "epsilon", "documents_seen"):
         assert result[name] == whole[name]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--resume",), "--resume needs a model file for its checkpoint; use -o MODEL"),
-        (("--checkpoint-every", "5"), "--checkpoint-every needs a model file for its checkpoint"),
-        (("--init-model", "{m}", "--topics", "9"), "--init-model keeps the model's settings; omit --topics"),
-        (("--init-model", "{m}", "--label", "y"), "--init-model keeps the model's settings; omit --label"),
-        (("--init-model", "{linear}"), "expected a topic model, got a classifier"),
-        (("--init-model", "{m}"), "the label 'food' is not one of the classes (politics, sport)"),
-    ],
-)
-def test_bad_usage(ok, call, tmp_path, options, message):
-    data, names = tmp_path / "x.jsonl", {"m": tmp_path / "m", "linear": tmp_path / "linear"}
-    written(data, CLASSES)
-    ok(*command(data, "-o", names["m"]))
-    ok("train", data, "--rule=arow", "--text", "text", "-q", "-o", names["linear"])
-    written(data, ("food", "sport"))
-    code, out, err = call("topics", "train", data, *(option.format(**names) for option in options))
-    assert code == 2 and not out and message in err and err.count("\n") == 1
