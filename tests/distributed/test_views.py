@@ -180,7 +180,6 @@ def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
     assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
 
 
-@pytest.mark.long
 def test_columns_of_frames_are_multiplied_by_name(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
     view = Pairs(columns=[("a", "c")])
@@ -196,7 +195,7 @@ def test_columns_of_frames_are_multiplied_by_name(client):
     assert found.n_seen_ == 3 * N
 
 
-@pytest.mark.long
+@pytest.mark.long("starts worker processes")
 def test_the_command_line_trains_on_a_cluster(path, tmp_path):
     options = ["--view", "standard,pairs", "--vocabulary", "--workers", "2", "--partitions", "2", "--rounds", "3"]
     done = process("train", path, "-o", tmp_path / "model", *options)
