@@ -67,6 +67,7 @@ def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     assert "positive for c1" in of_class and "k1x" in of_class and "positive for c2" not in of_class
 
 
+@pytest.mark.long("a thousand texts of a stack")
 def test_words_beside_numbers_have_members_for_both(ok, tmp_path):
     path = tmp_path / "data.jsonl"
     generator = np.random.default_rng(0)
@@ -105,6 +106,7 @@ def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
         explain_stack(Model.load(model), next(stream))
 
 
+@pytest.mark.long("several drawings")
 def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     model, plot, row = tmp_path / "m.cw", tmp_path / "plot.png", "age,town,income,label\n70,Rom,2000000,yes\n"
     ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "-q")

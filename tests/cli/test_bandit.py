@@ -54,7 +54,7 @@ def test_what_cannot_be_known_is_said(folder):
     assert wrong.returncode == 2 and "--policy and --min-propensity are for a model of train --bandit" in wrong.stderr
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 def test_standard_input(folder):
     for name, message in (("decisions.jsonl", ""), ("decisions.vw", "is read from files only; save it as one")):
         found = process("train", "--bandit", "-", "-o", "from-input", input=(folder / name).read_text(), cwd=folder)

@@ -188,6 +188,7 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
+@pytest.mark.long("stacks of thousands of rows")
 def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, tmp_path, stopped_after):
     data, generator = tmp_path / "data.svm", np.random.default_rng(0)
     rows = ((int(x[0] + 2 * x[1] > 3), x.tolist()) for x in generator.integers(0, 4, (2500, 3)))
@@ -222,7 +223,7 @@ def test_a_training_resumes_with_another_number_of_passes(
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
 
 
-@pytest.mark.long
+@pytest.mark.long("fifteen trainings, of stacks too")
 @pytest.mark.parametrize(
     "more", [("--rule=arow", "--holdout=.2", "--early-stop", "--patience=9"), ("--covariance", "full"), ("--auto",)]
 )
@@ -317,7 +318,7 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
     assert code == 0 and "training from scratch; use --resume to resume from it" in err
 
 
-@pytest.mark.long
+@pytest.mark.long("starts and interrupts processes")
 def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
     text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
     listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import REGRESSION_RULES, RULES, load
+from confidently import load
 from confidently.models.model import Model
 from tests.command_line import rows
 
@@ -133,17 +133,6 @@ def test_the_curve_of_abstaining_is_plotted(ok, call, data, tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, _, err = call("evaluate", model, data, "--plot", plot)
     assert code == 2 and "--plot draws the curve of --risk-coverage; use both" in err
-
-
-def test_rules_are_listed(ok, call):
-    listed = ok("rules")
-    every = RULES | REGRESSION_RULES
-    assert all(f"\n{name} " in listed for name in every)
-    assert [rule["name"] for rule in json.loads(ok("rules", "--json"))] == list(every)
-    for name, rule in every.items():
-        assert rule.formula in ok("rules", name)
-    assert json.loads(ok("rules", "cw_stdev", "--json"))["parameters"][0]["default"] == 0.95
-    assert call("rules", "nonsense")[0] == 2
 
 
 def test_the_row_to_explain_is_no_file(ok, call, tmp_path):

@@ -18,7 +18,7 @@ def texts(tmp_path):
     return path
 
 
-@pytest.mark.long
+@pytest.mark.long("starts worker processes")
 def test_workers_of_its_own(texts, tmp_path):
     first, model = tmp_path / "first.cw", tmp_path / "m.cw"
     assert here("train", texts, "--rule=arow", "-q", "-o", first).returncode == 0

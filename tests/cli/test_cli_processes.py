@@ -32,7 +32,7 @@ def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data
         assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
 
 
-@pytest.mark.long
+@pytest.mark.long("fifty thousand rows, processes")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -66,7 +66,7 @@ def test_standard_input_plain_and_gzip(data, tmp_path):
     assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
 def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
     """Whoever reads them sees that of a row before the next row is sent."""
@@ -82,6 +82,7 @@ def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
         asked.stdin.close()
 
 
+@pytest.mark.long("fifty thousand rows, a process")
 def test_a_reader_that_has_gone_is_no_error(tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(50_000))
@@ -94,7 +95,7 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path):
         assert asked.stderr.read() == b"" and asked.wait() == 141
 
 
-@pytest.mark.parametrize("waiting", [True, False])
+@pytest.mark.parametrize("waiting", [True, pytest.param(False, marks=pytest.mark.long("a process of many rows"))])
 def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     model = tmp_path / "m.cw"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -116,7 +117,8 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 
 
-@pytest.mark.parametrize("pack", [pytest.param(open, marks=pytest.mark.long), gzip.open])
+@pytest.mark.long("a million rows")
+@pytest.mark.parametrize("pack", [open, gzip.open])
 def test_memory_does_not_grow_with_the_file(tmp_path, pack):
     code = (
         "import resource, sys; from confidently.cli import run; "
@@ -165,6 +167,7 @@ def inputs(tmp_path_factory):
     return files
 
 
+@pytest.mark.long("starts processes of dozens of commands")
 @pytest.mark.parametrize(
     "commands",
     [
@@ -214,6 +217,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long("sixty thousand rows, a process")
 def test_a_terminal_sees_a_live_bar(data, tmp_path):
     controller, terminal = pty.openpty()
     path = tmp_path / "big.svm"
@@ -231,6 +235,7 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
     assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown
 
 
+@pytest.mark.long("starts processes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("error", "said"),
@@ -273,7 +278,7 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
     assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize(
     ("redirected", "code", "said"),
     [

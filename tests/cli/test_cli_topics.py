@@ -62,6 +62,7 @@ def table_of(output):
         (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
     ],
 )
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
 def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settings):
     found, y = written(tmp_path / "x.jsonl", classes)
@@ -101,7 +102,7 @@ def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settin
     assert heading[-n:] == [f"topic:{name}{k}" for name in each for k in range(K)]
 
 
-@pytest.mark.long
+@pytest.mark.long("five trainings and a process")
 def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     written(tmp_path / "x.jsonl", n=700)
     lines = (tmp_path / "x.jsonl").read_text().splitlines(keepends=True)

@@ -189,6 +189,7 @@ def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before
 
 
+@pytest.mark.long("seven stacks")
 @pytest.mark.filterwarnings("ignore:rows are sorted")
 def test_few_rows_of_classes_are_learned_twice_as_by_fit(ok, tmp_path):
     """In the order of the file the first rows are of one class; probabilities are those of two passes."""

@@ -88,6 +88,7 @@ def test_other_options_go_with_several_learners(ok, table, options):
     assert " members, " in ok("train", table, "-q", *options)
 
 
+@pytest.mark.long("twelve trainings")
 @pytest.mark.parametrize(("suffix", "options", "view"), [
     ("txt", (), "unit"), ("csv", ("--label", "label"), "standard"), ("svm", (), None),
 ])  # fmt: skip

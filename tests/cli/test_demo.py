@@ -2,10 +2,13 @@
 
 import shutil
 
+import pytest
+
 from confidently import load
 from confidently.cli.commands.demo import RISK, Digits
 
 
+@pytest.mark.long("trains and validates several learners of digits")
 def test_the_demo_shows_its_model(ok, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: shutil.os.terminal_size((80, 24)))
     text = ok("demo", "--out", tmp_path)

@@ -70,6 +70,7 @@ def test_columns_have_their_types_and_counts(ok, files, name):
     assert found["label"] == {"column": "label", "kind": "classes", "classes": classes}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [("table.csv", ["--text", "note"]), ("table.csv", ["--label", "town", "--missing-label", "skip"]),

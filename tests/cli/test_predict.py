@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import subprocess
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from confidently.data import open_stream
 from confidently.data.features import Strings
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.model import Model
-from tests.command_line import COMMAND, rows
+from tests.command_line import rows
 
 LABELS = [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")]
 EVERYTHING = ("--proba", "--margin", "--std", "--variance", "--ranking")
@@ -85,17 +84,6 @@ def test_the_best_classes_have_the_numbers_of_all(ok, trained, top):
                 assert best[name] == whole[name]
     header = ok("predict", model, path, "--top", top, "--proba").splitlines()[0].split("\t")
     assert header[1:] == ["ranking", *(f"proba:top{k + 1}" for k in range(len(found[0]["ranking"])))]
-
-
-def test_the_plain_answer_is_the_class_alone(ok, trained, tmp_path):
-    path, model = trained
-    plain = ok("predict", model, path)
-    _, *with_margins = ok("predict", model, path, "--margin").splitlines()
-    assert plain.splitlines() == [line.split("\t")[0] for line in with_margins]
-    ok("predict", model, path, "-o", tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(newline="") as file:
-        (header,), *body = csv.reader(file)
-    assert header in ("class", "labels") and [line[0] if line else "" for line in body] == plain.splitlines()
 
 
 def test_abstaining_below_a_probability(ok, tmp_path):
@@ -175,12 +163,3 @@ def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
     found = parquet.ParquetFile(path)
     assert [found.metadata.row_group(k).num_rows for k in range(found.num_row_groups)] == [300, 300]
     assert found.read()["class"].to_pylist() == ([1, 2] * 49 + [None, 2]) * 6
-
-
-def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
-    code = (
-        "import sys; from confidently.cli import run; "
-        "assert run(['predict', *sys.argv[1:], '--proba', '--json']) == 0; assert 'pyarrow' not in sys.modules"
-    )
-    subprocess.run([COMMAND[0], "-c", code, tmp_path / "m.cw", data], check=True, stdout=subprocess.DEVNULL)

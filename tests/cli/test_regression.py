@@ -72,7 +72,7 @@ def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(c
         assert code == 2 and "is not a class" in err and "--regression" in err
 
 
-@pytest.mark.long
+@pytest.mark.long("six trainings of thousands of rows")
 def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, data):
     for n, numbers in ((29, False), (30, True), (3000, True)):
         data.write_text(table(slice(0, n), 7 * np.arange(4000)))
@@ -85,6 +85,7 @@ def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, dat
     assert "RMSE" not in call("train", data, "--label", "y", "--classification")[1]
 
 
+@pytest.mark.long("seven trainings of thousands of rows")
 def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
     for n, mentioned in ((3, False), (77, True), (500, True)):
         data.write_text(table(slice(0, 2000), np.arange(4000) % n))
@@ -176,7 +177,7 @@ def test_contributions_to_each_of_several_numbers_are_those_to_one(ok, tmp_path,
         explain_number(Model.load(tmp_path / "several.cw"), one_row(np.array([0.5, -1.5, 0.0])))
 
 
-@pytest.mark.long
+@pytest.mark.long("starts worker processes")
 def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
     pytest.importorskip("distributed")
     data, new = data.parent / "rows.jsonl", data.parent / "new.jsonl"  # which can be cut, as CSV cannot
@@ -210,13 +211,6 @@ def test_merged_parts_are_one_training(ok, data):
     np.testing.assert_allclose(found.predict_interval(X, 0.9), expected.predict_interval(X, 0.9), atol=0.12)
     assert result["rows_seen"] == sum(part["rows_seen"] for part in result["merged"]) == 3000
     assert "mistakes" not in result["merged"][0] and "RMSE" in ok("merge", *paths, "-o", data.parent / "2.cw")
-
-
-def test_rules_lists_regression_rules_apart(ok):
-    text = ok("rules")
-    assert text.index("\narow ") < text.index("\nregression rule ") < text.index("\nridge ")
-    assert {rule["name"]: rule["predicts"] for rule in json.loads(ok("rules", "--json"))}["quantile"] == "numbers"
-    assert "alpha = (y - s)/(v + r)" in ok("rules", "ridge")
 
 
 def test_rows_that_are_skipped_are_counted(ok, data):

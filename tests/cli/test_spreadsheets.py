@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from confidently.models.model import Model
+from tests.command_line import here
 
 RANDOM = random.Random(1)
 OPTIONS = ["--decimal", ",", "--thousands", ".", "--units", "share,way", "--date-format", "%d/%m/%Y"]
@@ -70,13 +71,11 @@ def learned(call, model, *arguments):
 
 
 def test_a_german_table_says_what_to_do(files):
-    from tests.command_line import process
-
-    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
+    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
     assert "column 'price' (" in err and "use --decimal , --thousands . to read them as numbers" in err
     assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
     assert "column 'day': dates and times (%d/%m/%Y), read as" in err
-    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
+    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
     assert err.count("\n") == 1 and "dates and times, read as" in err
 
 

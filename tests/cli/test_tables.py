@@ -108,7 +108,7 @@ def test_text_beside_numbers_is_read(call, tmp_path):
     assert {"age", "income", "note:good"} <= set(load(model).features_.names)
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
     path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"

@@ -118,7 +118,7 @@ def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
     assert call("train", bad, "--rule=arow", "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 def test_standard_input_is_passed_over_several_times(data, tmp_path):
     for source, text in (("-", data.read_text()), (data, None)):
         done = process(

@@ -118,6 +118,7 @@ def label_sets(tmp_path_factory):
     return path
 
 
+@pytest.mark.long("a stack of labels on a cluster")
 def test_label_sets_are_learned_on_clusters(client, label_sets):
     how = TABLE | {"multilabel": True}
     found = distributed.fit(AutoClassifier(), label_sets, client=client, partitions=3, rounds=3, **how)

@@ -34,7 +34,7 @@ FAILURES = {
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
 
 
-@sampled(parametrize_with_checks([AutoClassifier(), AutoClassifier(GIVEN)], expected_failed_checks=lambda _: FAILURES))
+@sampled(parametrize_with_checks([AutoClassifier(GIVEN), AutoClassifier()], expected_failed_checks=lambda _: FAILURES))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -120,7 +120,7 @@ def error_of_folds(model, X, y):
     return 1 - float(np.mean(cross_val_score(model, X, y, cv=5)))
 
 
-@pytest.mark.long
+@pytest.mark.long("validations by folds")
 @pytest.mark.parametrize(("name", "limit"), [("rings", 0.02), ("threshold", 0.02), ("variance", 0.35)])
 def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
     X, y = narrow(name)
@@ -131,6 +131,7 @@ def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
     assert error_of_folds(AutoClassifier(members), X, y) > limit + 0.03  # of rows of unit norm
 
 
+@pytest.mark.long("validations by folds")
 @pytest.mark.parametrize("name", ["iris", "threshold"])
 def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name):
     X, y = narrow(name)
@@ -141,6 +142,7 @@ def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name)
         assert error_of_folds(AutoClassifier(shuffle=False, passes=1), X, y) > batch + 0.05
 
 
+@pytest.mark.long("eight stacks")
 def test_arrays_are_shuffled_and_streams_are_not():
     X, y = narrow("rings")
     once, again, other = (AutoClassifier(passes=1, random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
@@ -172,7 +174,7 @@ def many_intents(n_classes=100, per_class=20):
     return texts, y
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of texts")
 def test_a_stack_of_many_classes_is_no_larger_than_five_of_its_members(tmp_path):
     texts, y = many_intents()
     X = CountVectorizer(binary=True, dtype=float).fit_transform(texts)
@@ -215,7 +217,7 @@ def test_few_rows_of_many_features_are_no_table():
     assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of real rows")
 @pytest.mark.parametrize("standardized", [False, True])
 def test_pixels_have_cosines_whatever_their_scale(standardized):
     X, y, X_test, y_test = real("usps")
@@ -302,6 +304,7 @@ def test_members_disagree_by_the_divergence_of_their_probabilities(name):
         active.query(model, X, 10, explore=1.5)
 
 
+@pytest.mark.long("six stacks")
 def test_small_narrow_arrays_are_seen_twice():
     X, y = data("cancer")
     few, given = AutoClassifier().fit(X, y), AutoClassifier(passes=2).fit(X, y)

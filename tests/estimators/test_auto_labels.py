@@ -177,7 +177,7 @@ def relevant_in(y):
     return {name: True for name, one in zip(NAMES, y, strict=True) if one}
 
 
-@pytest.mark.long
+@pytest.mark.long("a thousand dicts of a stack")
 def test_dicts_with_labels_are_learned_as_the_rows_of_a_file(tmp_path):
     X, Y = label_sets(1010)
     Y[0] = 1  # so that both know all labels from the first row on

@@ -23,7 +23,7 @@ TABLE = [
 WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
 
 
-@sampled(parametrize_with_checks([AutoRegressor(), AutoRegressor(GIVEN)], expected_failed_checks=lambda _: FAILURES))
+@sampled(parametrize_with_checks([AutoRegressor(GIVEN), AutoRegressor()], expected_failed_checks=lambda _: FAILURES))
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -44,6 +44,7 @@ def files(tmp_path):
     return make
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", NAMES.values(), ids=str)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_stream_is_presented_as_the_matrix_is(settings, names, files):
@@ -67,6 +68,7 @@ def test_a_stream_is_presented_as_the_matrix_is(settings, names, files):
         assert scores[0] == scores[1] > 0.8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", [["c", "a", "b"], [10, 2, 3]], ids=str)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_everything_has_the_order_of_the_classes(settings, names, files):

@@ -53,7 +53,7 @@ def shifted(classes, names=None):
     return X, y, late
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of rows")
 @pytest.mark.parametrize("estimator", [OnlineClassifier(), AutoClassifier()])
 @pytest.mark.parametrize("classes, names", [(2, ["b", "a"]), (4, None)])
 def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names):
@@ -68,6 +68,7 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
     assert errors[1] < errors[0]
 
 
+@pytest.mark.long("a stack of thousands of rows")
 def test_rows_as_those_of_training_have_its_shares():
     X, y, _ = shifted(4)
     model = AutoClassifier().fit(X[:4000], y[:4000])

@@ -215,6 +215,7 @@ def test_probabilities_beat_the_base_rate(task, calibration):
         assert loss < base
 
 
+@pytest.mark.long("hundreds of optimizations")
 def test_calibration_is_near_the_maximum_likelihood():
     """The online Newton method ends near what a batch fit to the same margins would choose."""
     X, y = make_classification(4000, 10, flip_y=0.15, random_state=1)

@@ -120,7 +120,7 @@ def test_intervals_adapt_to_noise_that_depends_on_a_column(kind, covariance):
     assert least < min(found) and max(found) < most
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of rows")
 @pytest.mark.parametrize("kind", ["jump", "both sides", "growing"])
 def test_intervals_of_a_stack_adapt_to_noise_that_depends_on_a_column(kind):
     X, y, scale = noisy(kind, 8000, 1)

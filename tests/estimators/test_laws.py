@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array, csr_matrix, random_array
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import BernoulliNB
 
 from confidently import (
     MIRA,
@@ -23,6 +24,7 @@ from confidently import (
     OnlineRegressor,
     load,
     merge,
+    progressive_validation,
 )
 from confidently.data import DataWarning, open_stream
 from confidently.models.merging import MergeError
@@ -106,7 +108,7 @@ def bytes_of(model, path):
 # --- continuation ----------------------------------------------------------------------------------------------------
 
 
-@each
+@each_of_few
 def test_copies_and_files_continue_as_if_never_saved(case, tmp_path):
     model, n = case.trained(slice(100)), 130 if "Auto" in type(case.model).__name__ else N
     copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
@@ -140,7 +142,7 @@ def test_rows_of_words_continue_from_files(model, tmp_path):
     assert bytes_of(whole, tmp_path / "a") == bytes_of(continued, tmp_path / "b")
 
 
-@each
+@each_of_few
 def test_single_rows_are_learned_as_a_batch_of_them(case):
     whole, parts = case.trained(slice(60)), case.trained(slice(1))
     if "Auto" in type(case.model).__name__:
@@ -248,7 +250,7 @@ def written(path, y):
     return path
 
 
-STREAMED = {name: case for name, case in LEARNERS.items() if case.target != "numbers"}
+STREAMED = {name: case for name, case in LEARNERS.items() if case.target != "numbers" and name in FEW}
 
 
 STREAMS = [(case, "svm" if case.target in ("three", "number") else "csv") for case in STREAMED.values()]
@@ -426,3 +428,20 @@ def test_other_estimators_are_not_merged():
         model = OnlineClassifier().fit(X, Y["two"])
     with pytest.raises((MergeError, TypeError), match=r"SGDClassifier|classifier"):
         merge([model, SGDClassifier().fit(X, Y["two"])])
+
+
+# --- progressive validation ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", [SGDClassifier(random_state=0), BernoulliNB(), MIRA()], ids=lambda one: type(one).__name__
+)
+def test_any_classifier_is_validated_by_its_predictions_before_each_row(model):
+    y, at = Y["three"][:80], [1, 20, 80]
+    curve = progressive_validation(model, X[:80], y, at=at)
+    own, wrong = clone(model), [1.0]
+    for k in range(80):
+        wrong += [float(own.predict(X[k : k + 1])[0] != y[k])] if k else []
+        own.partial_fit(X[k : k + 1], y[k : k + 1], classes=np.unique(y))
+    assert curve.mistakes[0].tolist() == np.cumsum(wrong)[np.array(at) - 1].tolist()
+    np.testing.assert_array_equal(curve.models[0].predict(X), own.predict(X))

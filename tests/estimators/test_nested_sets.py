@@ -24,10 +24,12 @@ def nested(sets):
     return all((low <= high).all() for low, high in itertools.pairwise(sets))
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("other rows")) for seed in range(1, 8))]
+)
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("by", [None, 3])
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+@pytest.mark.parametrize("kind", [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long("stacks"))])
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_sets_of_classifiers_are_nested(kind, by, labels, seed):
     X, y = rows(seed)
@@ -37,7 +39,9 @@ def test_sets_of_classifiers_are_nested(kind, by, labels, seed):
         assert nested([model.predict_set(X, level, by_class=by_class) for level in LEVELS])
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("other rows")) for seed in range(1, 8))]
+)
 @pytest.mark.parametrize("by", [None, 3])
 @pytest.mark.parametrize("kind", [OnlineRegressor, AutoRegressor])
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")

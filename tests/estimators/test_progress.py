@@ -26,7 +26,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of rows")
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 def test_progress_changes_nothing_and_is_written_to_standard_error(folder, kind, capsys):
     path = folder / "rows.svm"
@@ -47,7 +47,7 @@ def test_the_bytes_of_a_stream_are_those_of_its_files(folder):
     assert last.bytes_read == stream.total_bytes
 
 
-@pytest.mark.long
+@pytest.mark.long("starts notebooks")
 @pytest.mark.parametrize("kind", ["OnlineClassifier", "AutoClassifier"])
 def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE.format(kind=kind))])
@@ -61,8 +61,9 @@ def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     assert not any(output.get("name") == "stderr" for output in cell.outputs)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+@pytest.mark.parametrize(
+    "kind", [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long("stacks of many passes"))]
+)
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_passes_end_where_mistakes_no_longer_fall(kind, as_dicts):
     random = np.random.default_rng(0)

@@ -64,6 +64,7 @@ def test_predictions_of_a_stream_are_those_of_arrays(tmp_path):
         next(model.predict_stream(file, "predict_proba"))
 
 
+@pytest.mark.long("a thousand columns")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [300, 1 << 20])
 @pytest.mark.parametrize("columns, covariance", [(1000, "full"), (1001, "diag")])

@@ -198,6 +198,7 @@ def test_a_budget_keeps_a_kernel_small():
     assert small.score(Z, t) > 0.8 * whole.score(Z, t)
 
 
+@pytest.mark.long("thousands of rows by linear programming")
 @pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
 def test_quantiles_are_near_those_of_linear_programming(tau):
     generator = np.random.default_rng(6)

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from confidently import AutoClassifier, OnlineClassifier
 from confidently.data import DataWarning, open_stream
 
-KINDS = [OnlineClassifier, AutoClassifier]
+KINDS = [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long("stacks of digits"))]
 
 
 def digits():

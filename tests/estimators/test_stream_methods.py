@@ -7,7 +7,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from confidently import OnlineClassifier
 from confidently import load as load_model
-from confidently.cli import run
 from confidently.data import open_stream
 
 MESSAGES = [
@@ -21,16 +20,6 @@ def texts(tmp_path):
     file = tmp_path / "messages.txt"
     file.write_text("".join(f"{label}\t{text}\n" for label, text in MESSAGES))
     return file
-
-
-def test_a_stream_is_learned_as_on_the_command_line(texts, tmp_path):
-    model = tmp_path / "model.cw"
-    assert run(["train", str(texts), "--rule=arow", "--no-shuffle", "--ngrams", "1-2", "-o", str(model), "-q"]) == 0
-    trained = load_model(model)
-    fitted = OnlineClassifier().fit_stream(open_stream(texts, ngrams=(1, 2)))
-    assert np.array_equal(trained.coef_, fitted.coef_) and list(trained.classes_) == list(fitted.classes_)
-    assert {**trained.source_, "closed": False} == fitted.source_
-    assert list(trained.features_.names) == list(fitted.features_.names)
 
 
 def test_learning_goes_on_with_the_same_features(texts, tmp_path):

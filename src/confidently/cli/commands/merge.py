@@ -54,7 +54,8 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     The merged Gaussian is the product of the models' Gaussians: the evidence about each weight adds up, and the common
     prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
     number if they have no names; classes are aligned by name. Rows, mistakes and updates are added. Ridge regressions
-    with a full covariance are merged exactly: weights and variances are those of one training on all rows.
+    with a full covariance are merged exactly: weights and variances are those of one training on all rows. The order of
+    the models changes predictions by rounding only.
     """
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
