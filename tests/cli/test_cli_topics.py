@@ -68,19 +68,9 @@ def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settin
     found, y = written(tmp_path / "x.jsonl", classes)
     topics = () if "--topics" in options else ("--topics", 5)
     ok(
-        "topics",
-        "train",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        *topics,
-        "--seed",
-        3,
-        *options,
-        "-q",
-        "-o",
+        "topics", "train", tmp_path / "x.jsonl", "--text", "text", *topics, "--seed", 3, *options, "-q", "-o",
         tmp_path / "m",
-    )
+    )  # fmt: skip
     mine = load(tmp_path / "m")
     words = [name.removeprefix("text:") for name in mine.features_.names]
     assert len(words) == len(set(words)) == len(set(" ".join(found).split()))
@@ -249,19 +239,9 @@ def test_weights_are_the_estimator_s(ok, tmp_path):
     lines = [json.dumps({"label": name, "text": text, "w": w}) for text, name, w in rows]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     ok(
-        "topics",
-        "train",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        "--weight",
-        "w",
-        "--topics",
-        4,
-        "-q",
-        "-o",
+        "topics", "train", tmp_path / "x.jsonl", "--text", "text", "--weight", "w", "--topics", 4, "-q", "-o",
         tmp_path / "m",
-    )
+    )  # fmt: skip
     mine = load(tmp_path / "m")
     X = counted(found, [name.removeprefix("text:") for name in mine.features_.names])
     order = np.random.RandomState(0).permutation(len(y))
@@ -278,16 +258,9 @@ def test_scaled_caches_are_refused(call, ok, tmp_path):
     code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
     assert code == 2 and "rows scaled to unit L2 norm" in err
     ok(
-        "cache",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        "--vocabulary",
-        "--normalize",
-        "none",
-        "-o",
+        "cache", tmp_path / "x.jsonl", "--text", "text", "--vocabulary", "--normalize", "none", "-o",
         tmp_path / "counts",
-    )
+    )  # fmt: skip
     for data, name in ((("counts",), "a"), (("x.jsonl", "--text", "text"), "b")):
         ok("topics", "train", tmp_path / data[0], *data[1:], "--topics", 3, "-q", "-o", tmp_path / name)
     np.testing.assert_array_equal(load(tmp_path / "a").coef_, load(tmp_path / "b").coef_)

@@ -228,12 +228,8 @@ def expected(model, data, case):
         limits = said("predict_interval", coverage=0.8)
         mean, std = said("predict_std")
         return {
-            "prediction": mean,
-            "std": std,
-            "lower": limits[:, 0],
-            "upper": limits[:, 1],
-            "novelty": said("novelty"),
-        }
+            "prediction": mean, "std": std, "lower": limits[:, 0], "upper": limits[:, 1], "novelty": said("novelty"),
+        }  # fmt: skip
     p, classes = said("predict_proba"), np.array(model.classes_)
     sets, order = said("predict_set", coverage=0.8), np.argsort(-p, axis=1, kind="stable")
     if case.target == "labels":

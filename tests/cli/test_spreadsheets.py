@@ -33,12 +33,9 @@ def folder(tmp_path_factory):
         file.write("label;price;share;way;day\r\n")
         for label, price, share, way, day in found:
             cells = (
-                label,
-                "" if price is None else german(price),
-                f"{german(share, 1)} %",
-                f"{german(way)} km",
+                label, "" if price is None else german(price), f"{german(share, 1)} %", f"{german(way)} km",
                 "/".join(day),
-            )
+            )  # fmt: skip
             file.write(";".join(cells) + "\r\n")
     with open(folder / "plain.csv", "w") as file:
         file.write("label,price,share,way,day\n")

@@ -114,16 +114,9 @@ def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
     path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
     ok("train", "--no-shuffle", path, "--rule=arow", "-q", "-o", model)
     done = process(
-        "train",
-        "--no-shuffle",
-        "-",
-        "--rule=arow",
-        "--format",
-        suffix,
-        "-o",
-        tmp_path / "pipe.cw",
+        "train", "--no-shuffle", "-", "--rule=arow", "--format", suffix, "-o", tmp_path / "pipe.cw",
         input=path.read_text(),
-    )
+    )  # fmt: skip
     assert done.returncode == 0 and STANDARDIZED in done.stderr
     assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
 
