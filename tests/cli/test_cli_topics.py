@@ -115,15 +115,6 @@ def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     assert load(tmp_path / "twice").n_seen_ == 1400
 
 
-def test_passes_learn_in_new_orders(ok, tmp_path):
-    written(tmp_path / "x.jsonl")
-    report = json.loads(
-        ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "--passes", 3, "-q", "--json")
-    )
-    assert report["documents"] == 150 and report["passes"] == 3 and report["words"] == 3 * 150 * 32
-    assert report["classes"] == ["politics", "sport"] and report["vocabulary"] == 18
-
-
 def test_stop_words(ok, tmp_path):
     written(tmp_path / "x.jsonl")
     (tmp_path / "stop.txt").write_text("win\nvote\n")
@@ -190,17 +181,6 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
     assert all(" ".join(t["words"]) in text for t in surest) and "class food" not in text
 
 
-@pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
-def test_plot(ok, tmp_path, classes):
-    from matplotlib.image import imread
-
-    written(tmp_path / "x.jsonl", classes)
-    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
-    said = ok("topics", "show", tmp_path / "m", "--plot", tmp_path / "p.png")
-    assert f"Plot: {tmp_path / 'p.png'}" in said
-    assert np.ptp(imread(tmp_path / "p.png")) > 0.5
-
-
 def test_plot_draws_the_numbers():
     from confidently.cli.output.plots import plot_topics
     from confidently.topics.views import topic_views
@@ -264,17 +244,6 @@ def test_scaled_caches_are_refused(call, ok, tmp_path):
     for data, name in ((("counts",), "a"), (("x.jsonl", "--text", "text"), "b")):
         ok("topics", "train", tmp_path / data[0], *data[1:], "--topics", 3, "-q", "-o", tmp_path / name)
     np.testing.assert_array_equal(load(tmp_path / "a").coef_, load(tmp_path / "b").coef_)
-
-
-def test_progress_goes_to_standard_error(call, tmp_path):
-    written(tmp_path / "x.jsonl")
-    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3)
-    assert code == 0 and err.splitlines()[0] == "training" and "150" in err.splitlines()[2]
-    assert "not saved" in out and "topics     3, gibbs" in out
-    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "--json")
-    events = [json.loads(line) for line in out.splitlines()]
-    assert events[0]["event"] == "progress" and events[0]["documents"] == 150 and not err
-    assert events[-1]["topics"] == 3
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, load
+from confidently import load
 from confidently.cli.options.view import STANDARDIZED
 from tests.command_line import process
 
@@ -150,17 +150,3 @@ def test_no_factor_and_no_shift_of_a_column_changes_a_decision(factor, shift, ok
     np.testing.assert_allclose(margins[1], margins[0], rtol=1e-5, atol=1e-6)
     differ = np.array([a[0] != b[0] for a, b in zip(*found, strict=True)])
     assert (np.abs(margins[0][differ]) < 1e-6).all()
-
-
-@pytest.mark.parametrize("covariance", ["diag", "full"])
-@pytest.mark.parametrize("column", range(3))
-@pytest.mark.parametrize(("factor", "shift"), [(1e6, 0.0), (1.0, 1e6)])
-def test_nor_does_it_in_python(factor, shift, column, covariance):
-    X = np.column_stack([AGE, INCOME, SCORE]).astype(float)
-    moved = X.copy()
-    moved[:, column] = factor * X[:, column] + shift
-    plain, other = (OnlineClassifier(covariance=covariance, view="standard").fit(Z, LABEL) for Z in (X, moved))
-    margins = plain.decision_function(X)
-    np.testing.assert_allclose(other.decision_function(moved), margins, rtol=1e-5, atol=1e-6)
-    differ = plain.predict(X) != other.predict(moved)
-    assert (np.abs(margins[differ]) < 1e-6).all()

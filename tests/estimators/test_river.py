@@ -316,6 +316,9 @@ def test_what_cannot_be_learned_changes_nothing(kind, settings):
                 call()
     with pytest.raises(ValueError, match="X has 2 rows and y 1"):
         ours.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series([1.0]))
+    if kind is OnlineClassifier:
+        with pytest.raises(ValueError, match="a class cannot be None"):
+            ours.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([None]))
     with pytest.raises(ValueError, match=r"not finite|too large"):
         ours.learn_many(pd.DataFrame({"a": [np.inf]}), pd.Series([1.0]))
     assert pickle.dumps(ours) == before
