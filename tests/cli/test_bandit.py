@@ -6,7 +6,7 @@ import pytest
 
 from confidently.bandits import DecisionModel, read_decisions
 from tests.cli.test_snapshots import decisions
-from tests.command_line import here, process
+from tests.command_line import here
 
 
 @pytest.fixture
@@ -52,12 +52,3 @@ def test_what_cannot_be_known_is_said(folder):
     (folder / "m.cw").write_text("no archive")
     wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
     assert wrong.returncode == 2 and "--policy and --min-propensity are for a model of train --bandit" in wrong.stderr
-
-
-@pytest.mark.long("starts processes")
-def test_standard_input(folder):
-    for name, message in (("decisions.jsonl", ""), ("decisions.vw", "is read from files only; save it as one")):
-        found = process("train", "--bandit", "-", "-o", "from-input", input=(folder / name).read_text(), cwd=folder)
-        assert found.returncode == (2 if message else 0) and message in found.stderr
-    assert here("train", "--bandit", "decisions.jsonl", "-o", "from-file", cwd=folder).returncode == 0
-    assert (folder / "from-input").read_bytes() == (folder / "from-file").read_bytes()

@@ -318,26 +318,6 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
     assert code == 0 and "training from scratch; use --resume to resume from it" in err
 
 
-@pytest.mark.long("starts and interrupts processes")
-def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
-    text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
-    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    command = [*COMMAND, "train", "-", "--rule=arow", "-o", model]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    with subprocess.Popen(command, preexec_fn=listening, **pipes) as training:
-        training.stdin.write(text.encode())
-        training.stdin.flush()
-        while not training.stderr.readline().startswith(b"        1,000"):
-            pass
-        training.send_signal(signal.SIGINT)
-        assert training.wait() == 130
-    for more, path in ((["--resume"], model), (["--passes", "2"], whole), ([], whole)):
-        subprocess.run(
-            [*COMMAND, "train", "-", "--rule=arow", "-q", "-o", path, *more], input=text, text=True, check=True
-        )
-    assert model.read_bytes() == whole.read_bytes()
-
-
 @pytest.mark.parametrize("options", [("--text", "t", "--ngrams", "1-2"), ("--vocabulary",), ("--bits", "6")])
 def test_features_with_names(ok, tmp_path, stopped, options):
     data, draw = tmp_path / "data.jsonl", random.Random(0)

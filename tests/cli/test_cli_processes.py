@@ -53,19 +53,6 @@ def test_a_file_without_room_is_named(ok, tmp_path, arguments):
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_standard_input_plain_and_gzip(data, tmp_path):
-    for content in (data.read_bytes(), gzip.compress(data.read_bytes())):
-        done = subprocess.run(
-            [*COMMAND, "train", "-", "--rule=arow", "-q", "--json", "-o", tmp_path / "m.cw"],
-            input=content,
-            capture_output=True,
-            check=True,
-        )
-        assert json.loads(done.stdout)["rows"] == 300
-    done = process("predict", tmp_path / "m.cw", "-", input=data.read_text())
-    assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
-
-
 @pytest.mark.long("starts processes")
 @pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
 def test_predictions_come_as_rows_do(data, tmp_path, kind, header):

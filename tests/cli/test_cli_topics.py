@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 
 from confidently import OnlineMedLDA, load
 from confidently.topics.model import TopicModel
-from tests.command_line import COMMAND, process, rows
+from tests.command_line import COMMAND, rows
 
 WORDS = {
     "sport": "goal match team referee win league",
@@ -102,9 +102,6 @@ def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     ok("topics", "train", tmp_path / "x.jsonl", *options, tmp_path / "one")
     ok("topics", "train", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    found = process("topics", "train", "-", "--format", "jsonl", *options, tmp_path / "three", input="".join(lines))
-    assert found.returncode == 0, found.stderr
-    assert (tmp_path / "three").read_bytes() == (tmp_path / "one").read_bytes()
     model = load(tmp_path / "one")
     X = counted(
         *[[json.loads(line)["text"] for line in lines], [n.removeprefix("text:") for n in model.features_.names]]

@@ -11,7 +11,7 @@ from confidently.data.features import NewFeatures, Strings
 from confidently.data.formats.table import BY_NAME, FORMATS, WRITABLE
 from confidently.data.writing import write_rows
 from confidently.data.writing.rows import Row, Rows
-from tests.command_line import process, rows
+from tests.command_line import rows
 
 PLAIN = {"normalize": "none"}
 NAMED = [kind for kind in WRITABLE if BY_NAME[kind].named]
@@ -195,9 +195,3 @@ def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
     code, _, err = call("convert", path, "-o", tmp_path / "b.csv")
     assert code == 2 and "more than 10 features, too many for one column each" in err
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_standard_input_becomes_lines(data, tmp_path):
-    done = process("convert", "-", "-o", tmp_path / "x.svm", input=data.read_text())
-    assert done.returncode == 0 and "300 rows" in done.stdout
-    assert read(tmp_path / "x.svm", "svmlight") == read(data, "svmlight")

@@ -13,7 +13,8 @@ import pytest
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load
 from confidently.models.model import Model
-from tests.command_line import here
+from tests.cli.test_snapshots import decisions
+from tests.command_line import here, rows, standard_input
 from tests.stopping import Stop, stopping_after
 
 pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
@@ -188,6 +189,53 @@ def test_the_same_is_learned_whatever_the_data_come_from(folder, tmp_path, name,
             np.testing.assert_allclose(ours, theirs, rtol=0.2, atol=0.05)
         else:
             assert (ours == theirs).mean() > 0.95
+
+
+PIPED = [
+    "train {svm} --rule=arow --no-shuffle -q -o out", "train {svm} --rule=arow --passes 3 --no-shuffle -q -o out",
+    "train {csv} --format csv --no-shuffle -q -o out",
+    "train {jsonl} --format jsonl --rule=arow --no-shuffle -q -o out", "train --bandit {decisions} -o out",
+    "predict m.cw {svm} --proba", "predict m.cw {svm} -q -o out", "evaluate m.cw {svm} --json",
+    "convert {svm} -o out.vw", "topics predict t.topics {svm} --json",
+    "topics train {svm} --topics 2 --stream --classes=1,-1 -q -o out",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def piped(folder):
+    """Rows in files of several formats, and models of them."""
+    (folder / "rows.svm").write_text(rows(300))
+    (folder / "decisions.jsonl").write_text(decisions()["decisions.jsonl"])
+    assert here("train", "rows.svm", "--rule=arow", "-q", "-o", "m.cw", cwd=folder).returncode == 0
+    assert here("topics", "train", "rows.svm", "--topics", "2", "-q", "-o", "t.topics", cwd=folder).returncode == 0
+    return {"svm": "rows.svm", "csv": "classes.csv", "jsonl": "labels.jsonl", "decisions": "decisions.jsonl"}
+
+
+@pytest.mark.parametrize("line", PIPED)
+def test_standard_input_is_read_as_a_file_is_plain_and_compressed(folder, piped, tmp_path, line):
+    (kind,) = (kind for kind in piped if f"{{{kind}}}" in line)
+    (tmp_path / "compressed").write_bytes(gzip.compress((folder / piped[kind]).read_bytes()))
+    found = []
+    for source in (None, folder / piped[kind], tmp_path / "compressed"):
+        name = piped[kind] if source is None else "-"
+        arguments = [part.format(**{kind: name}) for part in line.replace("out", str(tmp_path / "out")).split()]
+        with standard_input(source or "/dev/null"):
+            done = here(*arguments, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        written = [path.read_bytes() for path in sorted(tmp_path.glob("out*"))]
+        found.append((done.stdout if "train" not in line and "convert" not in line else "", written))
+    assert all(one == found[0] for one in found)
+
+
+def test_standard_input_that_comes_again_continues_a_training(folder, piped, tmp_path):
+    options, whole, model = ["train", "-", "--rule=arow", "-q", "-o"], tmp_path / "whole.cw", tmp_path / "m.cw"
+    with standard_input(folder / "rows.svm"):
+        assert here(*options, whole).returncode == 0
+    with standard_input(folder / "rows.svm"), pytest.raises(Stop), stopping_after(1):
+        here(*options, model, "--checkpoint-every", 100)
+    with standard_input(folder / "rows.svm"):
+        assert here(*options, model, "--checkpoint-every", 100, "--resume").returncode == 0
+    assert model.read_bytes() == whole.read_bytes()
 
 
 RESUMED = {

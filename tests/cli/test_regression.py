@@ -177,27 +177,6 @@ def test_contributions_to_each_of_several_numbers_are_those_to_one(ok, tmp_path,
         explain_number(Model.load(tmp_path / "several.cw"), one_row(np.array([0.5, -1.5, 0.0])))
 
 
-@pytest.mark.long("starts worker processes")
-def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
-    pytest.importorskip("distributed")
-    data, new = data.parent / "rows.jsonl", data.parent / "new.jsonl"  # which can be cut, as CSV cannot
-    for path, part in ((data, slice(0, 3000)), (new, slice(3000, 4000))):
-        rows = zip(Y[part].tolist(), X[part].tolist(), strict=True)
-        path.write_text("".join(json.dumps({"y": y} | dict(zip("abc", x, strict=True))) + "\n" for y, x in rows))
-    arguments = ("--label", "y", "--workers", 1, "--partitions", 3, "--rounds", 4)
-    code, out, err = call("train", data, "--covariance=auto", *arguments, "-o", data.parent / "parts.cw")
-    assert code == 0 and "cluster    3 partitions on 1 worker, 4 rounds" in out
-    assert "labels are numbers, such as" in err and "RMSE" in err
-    result, whole = train(ok, data, "--regression")
-    found, expected = load(data.parent / "parts.cw"), load(whole)
-    for name in ("coef_", "intercept_", "variance_", "noise_variance_"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
-    assert found.n_seen_ == 3000 and result["rmse"] < found.rmse_ < 2 * result["rmse"]
-    more = ("--init-model", data.parent / "parts.cw", "-o", data.parent / "more.cw")
-    result = json.loads(ok("train", new, "--workers", 1, "--rounds", 1, *more, "--json", "-q"))
-    assert (result["rows"], result["rows_seen"], result["rounds"]) == (1000, 4000, 1) and result["rmse"] > 0
-
-
 def test_merged_parts_are_one_training(ok, data):
     rows = data.read_text().splitlines(keepends=True)
     for k, part in enumerate((rows[1:1000], rows[1000:])):

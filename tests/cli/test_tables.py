@@ -7,7 +7,6 @@ import pytest
 
 from confidently import load
 from confidently.cli.options.view import STANDARDIZED
-from tests.command_line import process
 
 RANDOM = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of raw columns
@@ -106,19 +105,6 @@ def test_text_beside_numbers_is_read(call, tmp_path):
         and json.loads(call("evaluate", model, path, "--json")[1])["error"] == 0
     )
     assert {"age", "income", "note:good"} <= set(load(model).features_.names)
-
-
-@pytest.mark.long("starts processes")
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
-    path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
-    ok("train", "--no-shuffle", path, "--rule=arow", "-q", "-o", model)
-    done = process(
-        "train", "--no-shuffle", "-", "--rule=arow", "--format", suffix, "-o", tmp_path / "pipe.cw",
-        input=path.read_text(),
-    )  # fmt: skip
-    assert done.returncode == 0 and STANDARDIZED in done.stderr
-    assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
 
 
 def test_rules_are_compared_on_the_same_view(call, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from confidently.cli.training.data import Holdout
 from confidently.models.model import Model
-from tests.command_line import process, rows
+from tests.command_line import rows
 
 
 @pytest.fixture
@@ -116,15 +116,3 @@ def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
         == 2
     )
     assert call("train", bad, "--rule=arow", "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
-
-
-@pytest.mark.long("starts processes")
-def test_standard_input_is_passed_over_several_times(data, tmp_path):
-    for source, text in (("-", data.read_text()), (data, None)):
-        done = process(
-            "train", "--no-shuffle", source, "--rule=arow", "-q", "--passes", 3, "-o",
-            tmp_path / f"{text is None}.cw", input=text,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
-    assert len(list(tmp_path.iterdir())) == 3
