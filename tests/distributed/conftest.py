@@ -30,7 +30,7 @@ def in_threads():
         warnings.simplefilter("ignore")
         from distributed import Client, LocalCluster
 
-    how = {"processes": False, "protocol": "tcp", "dashboard_address": None}  # what is sent is copied
+    how = {"processes": False, "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}  # what is sent is copied
     workers = cluster.enter_context(LocalCluster(n_workers=2, threads_per_worker=1, **how))
     return cluster.enter_context(Client(workers))
 

@@ -93,6 +93,18 @@ def test_shares_of_training_change_nothing_and_classes_without_rows_have_none():
         "conformal"]).shares.tolist() == [0.25] * 4  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+def test_shares_are_in_the_order_of_classes_also_of_those_that_came_late(kind):
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, n_clusters_per_class=1, random_state=0)
+    X, y = X[(y > 0) | (np.arange(400) % 3 > 0)], np.array(["a", "c", "b"])[y[(y > 0) | (np.arange(400) % 3 > 0)]]
+    first = np.flatnonzero(y != "a")[:60]
+    model = kind().partial_fit(X[first], y[first], classes=["c", "b"])
+    rest = np.setdiff1d(np.arange(len(y)), first)
+    model.partial_fit(X[rest], y[rest], classes=["a"])
+    own = np.array([np.mean(y == one) for one in "abc"])
+    np.testing.assert_allclose(model.predict_proba(X, shares=own), model.predict_proba(X), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "shares, message",
     [
