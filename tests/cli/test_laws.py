@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import signal
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load
+from confidently.cli.training.loop import TrainingLoop
 from confidently.models.model import Model
 from tests.cli.test_snapshots import decisions
 from tests.command_line import here, rows, standard_input
@@ -236,6 +238,31 @@ def test_standard_input_that_comes_again_continues_a_training(folder, piped, tmp
     with standard_input(folder / "rows.svm"):
         assert here(*options, model, "--checkpoint-every", 100, "--resume").returncode == 0
     assert model.read_bytes() == whole.read_bytes()
+
+
+def test_an_interruption_of_a_later_pass_keeps_the_rows_of_standard_input(folder, piped, tmp_path, monkeypatch):
+    """Which need not come again."""
+    save, saved = TrainingLoop._save_checkpoint, []
+
+    def interrupted(training):
+        save(training)
+        saved.append(training.position.passes)
+        if saved.count(1) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(TrainingLoop, "_save_checkpoint", interrupted)
+    options = ["train", "-", "--rule=arow", "--no-shuffle", "--passes", "3", "-q", "-o"]
+    with standard_input(folder / "rows.svm"):
+        done = here(*options, tmp_path / "m.cw", "--checkpoint-every", 100)
+    assert done.returncode == 130 and "resume with" in done.stderr
+    kept = {path.name for path in tmp_path.iterdir()}
+    monkeypatch.undo()
+    with standard_input(folder / "rows.svm"):
+        assert here(*options, tmp_path / "m.cw", "--checkpoint-every", 100, "--resume").returncode == 0
+    with standard_input(folder / "rows.svm"):
+        assert here(*options, tmp_path / "whole.cw").returncode == 0
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+    assert len(kept) > 1 and {path.name for path in tmp_path.iterdir()} == {"m.cw", "whole.cw"}, kept
 
 
 RESUMED = {
