@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from io import StringIO
 
@@ -56,3 +56,16 @@ def here(*arguments, cwd="."):
         warnings.simplefilter("default")
         code = run([str(argument) for argument in arguments])
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def standard_input(path):
+    """Let commands in this process read a file as their standard input."""
+    kept = os.dup(0)
+    with open(path, "rb") as file:
+        os.dup2(file.fileno(), 0)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)

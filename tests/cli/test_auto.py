@@ -1,4 +1,4 @@
-"""``confidently train --auto``: stacks on the command line, from training to explanation."""
+"""``confidently train --auto``: what is shown of stacks: members, weights, explanations, plots, drift."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
-from confidently import AutoClassifier, load, progressive_validation
+from confidently import AutoClassifier, AutoRegressor, load, progressive_validation
 from confidently.cli.output import plots
 from confidently.cli.output.learner_summaries import drift_text
 from confidently.data import open_stream
@@ -18,66 +19,12 @@ from confidently.stack.members import WEIGHTS
 from tests.estimators.test_auto_classifier import OF_MANY_ROWS
 
 
-def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
-    model = tmp_path / "m.cw"
-    result = json.loads(ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))
-    assert [member["name"] for member in result["members"]] == OF_MANY_ROWS
-    assert "rule" not in result
-    assert result["error"] < 0.15
-    assert (result["rows"], result["features"], result["classes"]) == (1500, 5, ["no", "yes"])
-    single = json.loads(ok("train", "--no-shuffle", table, "--label", "label", "--rule=arow", "--json", "-q"))
-    assert single["error"] > 0.4
-    evaluated = json.loads(ok("evaluate", model, table, "--json"))
-    assert evaluated["error"] < 0.1
-    predicted = [line.split("\t") for line in ok("predict", model, table, "--proba", "--std").splitlines()[1:]]
-    truth = [line.split(",")[3] for line in table.read_text().splitlines()[1:]]
-    assert np.mean([row[0] != label for row, label in zip(predicted, truth, strict=True)]) == pytest.approx(
-        evaluated["error"]
-    )
-    assert all((row[0] == "yes") == (float(row[2]) > 0.5) for row in predicted)
-    text = ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-q")
-    assert f"{len(OF_MANY_ROWS)} members, binary" in text and OF_MANY_ROWS[0] in text
-
-
-def test_the_same_model_as_in_python(ok, table, tmp_path):
-    ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
-    stream = open_stream(str(table), normalize="none", zeros=True, label="label")
-    AutoClassifier().fit_stream(stream).save(tmp_path / "python.cw")
-    one, other = (Model.load(tmp_path / name).arrays() for name in ("m.cw", "python.cw"))
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
-    assert load(tmp_path / "m.cw").members == "auto"
-
-
-@pytest.mark.long
-def test_more_data_continue_the_stack(ok, table, tmp_path):
-    lines = table.read_text().splitlines()
-    parts = [tmp_path / name for name in ("a.csv", "b.csv")]
-    for path, part in zip(parts, (lines[1:1101], lines[1101:]), strict=True):
-        path.write_text("\n".join([lines[0], *part]) + "\n")
-    whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
-    ok("train", "--no-shuffle", *parts, "--label", "label", "--auto", "-o", whole, "-q")
-    ok("train", "--no-shuffle", parts[0], "--label", "label", "--auto", "-o", first, "-q")
-    ok("train", "--no-shuffle", parts[1], "--init-model", first, "-o", second, "-q")
-    one, other = (Model.load(path).arrays() for path in (whole, second))
-    assert all(one[name] == pytest.approx(other[name], rel=1e-9) for name in one)
-
-
-def test_what_members_and_features_add_makes_the_margin(ok, table, tmp_path):
-    model = tmp_path / "m.cw"
-    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
-    row = "age,town,income,label\n70,Rom,2000000,yes\n"
-    found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
-    margin = found["margin"]["mean"]
-    assert found["predicted"] == "yes" and margin > 0
-    assert sum(member["mean"] for member in found["members"]) == pytest.approx(margin)
-    assert sum(feature["mean"] for feature in found["features"]) == pytest.approx(margin)
-    assert found["features"][0]["feature"] in ("age * income", "income * age")
-    against = json.loads(ok("inspect", model, "--row", row, "--json", "--class", "no"))
-    assert against["margin"]["mean"] == pytest.approx(-margin)
-    text = ok("inspect", model, "--row", row)
-    assert "adds to margin" in text and "its margin" in text
-    assert "arow with all covariances on standard" in ok("inspect", model)
+def written(path, rows):
+    """A table of numbers to predict."""
+    X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
+    lines = [f"{y!r},{','.join(map(repr, x))}\n" for y, x in zip(Y[rows].tolist(), X[rows].tolist(), strict=True)]
+    path.write_text("y,a,b,c,d,e\n" + "".join(lines))
+    return path
 
 
 def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
@@ -120,6 +67,7 @@ def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     assert "positive for c1" in of_class and "k1x" in of_class and "positive for c2" not in of_class
 
 
+@pytest.mark.long("a thousand texts of a stack")
 def test_words_beside_numbers_have_members_for_both(ok, tmp_path):
     path = tmp_path / "data.jsonl"
     generator = np.random.default_rng(0)
@@ -158,20 +106,7 @@ def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
         explain_stack(Model.load(model), next(stream))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--rule", "pa"], "--auto chooses its learners; omit --rule"),
-        (["--view", "standard", "--r", "0.5"], "omit --r, --view"),
-        (["--covariance", "full"], "omit --covariance"),
-    ],
-)
-def test_options_of_a_single_learner_are_refused(call, table, options, message):
-    code, _, err = call("train", table, "--label", "label", "--auto", *options)
-    assert code == 2
-    assert message in err
-
-
+@pytest.mark.long("several drawings")
 def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     model, plot, row = tmp_path / "m.cw", tmp_path / "plot.png", "age,town,income,label\n70,Rom,2000000,yes\n"
     ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "-q")
@@ -195,68 +130,85 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     assert plots.plot_stack_row(label, 3).get_suptitle() == "Contributions to the margin of big"
 
 
-@pytest.fixture
-def turned(tmp_path):
-    """A table whose labels are turned from row 2500 on."""
-    generator = np.random.default_rng(0)
-    X, wrong = generator.normal(size=(4000, 3)).round(4), generator.random(4000) < 0.1
-    y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2500) ^ wrong
-    lines = ["a,b,c,y", *(",".join(map(str, [*x, int(label)])) for x, label in zip(X.tolist(), y, strict=True))]
-    (tmp_path / "turned.csv").write_text("\n".join(lines) + "\n")
-    return tmp_path / "turned.csv"
-
-
-def test_progress_shows_the_mixture_and_when_it_moved(ok, call, turned, tmp_path):
-    *events, result = map(
-        json.loads, ok("train", "--no-shuffle", turned, "--label", "y", "--auto", "--json").splitlines()
-    )
-    lines = [event for event in events if event["event"] == "progress"]
-    assert [event["rows"] for event in lines] == [1000, 2000, 4000]
-    stream = open_stream(str(turned), normalize="none", zeros=True, label="y")
-    (mixture,) = progressive_validation(AutoClassifier(), stream, at=[1000, 2000, 4000]).mixtures
-    for k, event in enumerate(lines):
-        assert list(event["shares"].values()) == mixture.shares[k].tolist()
-        weights = dict(zip(mixture.members, mixture.weights[k].tolist(), strict=True))
-        assert event["weights"] == {name: w for name, w in weights.items() if w}
-    first, end = mixture.moves[0]
-    assert {"event": "drift", "first_row": first} in events
-    assert result["drift"][0] == {"first_row": first, "last_row": end and end - 1}
-    assert 2500 < first < 2600
+def test_several_numbers_are_inspected_output_by_output(ok, tmp_path):
+    X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
     model = tmp_path / "m.cw"
-    _, out, err = call("train", "--no-shuffle", turned, "--label", "y", "--auto", "-o", model)
-    assert f"the mixture moved to shorter memories at row {first:,}\n" in err
-    assert f"drift      shorter memories in rows {first:,} " in out
-    assert f"shorter memories in rows {first:,} " in ok("inspect", model)
+    AutoRegressor().fit(X, np.column_stack([Y, X[:, 0], -Y])).save(model)
+    text = ok("inspect", model)
+    for name in ("RMSE", *(f"of what it sees, for output {k}" for k in range(3))):
+        assert name in text
+    found = json.loads(ok("inspect", model, "--json"))
+    assert len(found["rmse"]) == 3
+    assert [[view["class"] for view in member["classes"]] for member in found["weights"]] == len(found["weights"]) * [
+        [0, 1, 2]
+    ]
+    assert ok("inspect", model, "--plot", tmp_path / "weights.png")
+    assert (tmp_path / "weights.png").stat().st_size > 1000
+    assert "output 1" in (text := ok("inspect", model, "--class", "1")) and "output 0" not in text
+    row, found = ("--row", "1:0.9 3:0.1 4:0.7"), load(model)
+    expected, std = found.predict(np.array([[0.9, 0.0, 0.1, 0.7, 0.0]]), return_std=True)
+    for k in range(3):
+        explained = json.loads(ok("inspect", model, *row, "--class", k, "--top", 1000, "--json"))
+        assert (explained["predicted"], explained["std"]) == (pytest.approx(expected[0, k]), pytest.approx(std[0, k]))
+        for parts in ("members", "features"):
+            assert sum(part["mean"] for part in explained[parts]) == pytest.approx(explained["predicted"])
+        weights = {part["name"]: part["weight"] for part in explained["members"]}
+        assert [weights[name] for name in found.members_] == found.weights_[k].tolist()
+        added = {part["feature"]: part["mean"] for part in explained["features"]}
+        assert added["(all columns together)"] != 0.0
+
+
+def test_the_best_of_several_passes_is_kept(ok, tmp_path):
+    """Although the members train on after it."""
+    options = ("--label", "y", "--auto", "--regression", "-q", "--json")
+    validation = written(tmp_path / "validation.csv", slice(1000, None))
+    training = written(tmp_path / "training.csv", slice(300))
+    model = tmp_path / "m.cw"
+    stopping = ("--passes", "6", "--early-stop", "--validation", validation)
+    result = json.loads(ok("train", training, *options, *stopping, "-o", model))
+    evaluated = json.loads(ok("evaluate", model, validation, "--json"))
+    assert evaluated["rmse"] == pytest.approx(result["validation"]["rmse"], rel=1e-9)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_progress_shows_the_mixture_and_when_it_moved(ok, call, tmp_path, regression):
+    generator = np.random.default_rng(0)
+    X, wrong = generator.normal(size=(3500, 3)).round(4), generator.random(3500) < 0.1
+    turned = np.arange(3500) >= 2500
+    y = np.where(turned, -X[:, 0], X[:, 0]) + 0.3 * generator.normal(size=3500).round(4)
+    labels = y.tolist() if regression else ((X[:, 0] > 0) ^ turned ^ wrong).astype(int).tolist()
+    lines = ["a,b,c,y", *(",".join(map(str, [*x, label])) for x, label in zip(X.tolist(), labels, strict=True))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    model, kind = tmp_path / "m.cw", ["--regression"] if regression else []
+    arguments = ["train", "--no-shuffle", tmp_path / "rows.csv", "--label", "y", "--auto", *kind, "-o", model]
+    *events, result = map(json.loads, ok(*arguments, "--json").splitlines())
+    progress, learner = [event for event in events if event["event"] == "progress"], load(model).learner_
+    assert [event["rows"] for event in progress] == [1000, 2000, 3500]
+    assert list(progress[-1]["shares"].values()) == learner.shares.tolist()
+    weights = dict(zip(learner.names, learner.member_weights.tolist(), strict=True))
+    assert progress[-1]["weights"] == {name: w for name, w in weights.items() if w or regression}
+    first = learner.moves.rows[0]
+    assert 2500 < first < 2600 and {"event": "drift", "first_row": first} in events
+    assert result["drift"][0]["first_row"] == first
     assert json.loads(ok("inspect", model, "--json"))["drift"] == result["drift"]
+    assert f"shorter memories in rows {first:,} " in ok("inspect", model)
+    if not regression:
+        with open_stream(tmp_path / "rows.csv", normalize="none", zeros=True, label="y") as stream:
+            (mixture,) = progressive_validation(AutoClassifier(), stream, at=[1000, 2000, 3500]).mixtures
+        for k, event in enumerate(progress):
+            assert list(event["shares"].values()) == mixture.shares[k].tolist()
+        _, out, err = call(*arguments)
+        assert f"the mixture moved to shorter memories at row {first:,}\n" in err
+        assert f"drift      shorter memories in rows {first:,} " in out
 
 
 def test_what_does_not_move_has_no_drift(ok, call, table):
     *events, result = map(
         json.loads, ok("train", "--no-shuffle", table, "--label", "label", "--auto", "--json").splitlines()
     )
-    assert result["drift"] == []
-    assert all(event["event"] == "progress" for event in events)
-    _, out, err = call("train", "--no-shuffle", table, "--label", "label", "--auto")
-    assert "memories" not in out + err
-    *events, result = map(
-        json.loads, ok("train", "--no-shuffle", table, "--label", "label", "--rule=arow", "--json").splitlines()
-    )
-    assert "drift" not in result
-    assert all("shares" not in event for event in events)
-
-
-@pytest.mark.long
-def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
-    lines = turned.read_text().splitlines()
-    for at in (2530, 2700):  # before the mixture has moved for 100 rows, and after
-        for name, part in (("a.csv", lines[1 : at + 1]), ("b.csv", lines[at + 1 :])):
-            (tmp_path / name).write_text("\n".join([lines[0], *part]) + "\n")
-        ok("train", "--no-shuffle", tmp_path / "a.csv", "--label", "y", "--auto", "-o", tmp_path / "a.cw", "-q")
-        second = json.loads(
-            ok("train", "--no-shuffle", tmp_path / "b.csv", "--init-model", tmp_path / "a.cw", "--json", "-q")
-        )
-        whole = json.loads(ok("train", "--no-shuffle", turned, "--label", "y", "--auto", "--json", "-q"))
-        assert second["drift"] == whole["drift"] != []
+    assert result["drift"] == [] and all(event["event"] == "progress" for event in events)
+    *events, result = map(json.loads, ok("train", table, "--label", "label", "--rule=arow", "--json").splitlines())
+    assert "drift" not in result and all("shares" not in event for event in events)
 
 
 def test_of_many_times_the_last_are_listed():

@@ -1,13 +1,12 @@
 """Training and evaluation on logs of decisions by the command line."""
 
 import json
-import re
 
 import pytest
 
 from confidently.bandits import DecisionModel, read_decisions
 from tests.cli.test_snapshots import decisions
-from tests.command_line import here, process
+from tests.command_line import here
 
 
 @pytest.fixture
@@ -41,44 +40,6 @@ def test_training_in_two_parts_is_that_on_all(folder):
     assert len({(folder / name).read_bytes() for name in ("whole", "both", "continued")}) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["train", "--bandit", "decisions.jsonl", "--rule", "arow"], "--rule: not supported with --bandit"),
-        (["train", "decisions.jsonl", "--policy", "greedy"], "--policy needs --bandit"),
-        (["train", "--bandit", "decisions.jsonl", "--policy", "x"], "--policy: unknown policy 'x'; expected one of"),
-        (["train", "--bandit", "empty"], "empty: no decisions"),
-        (["train", "--bandit", "waiting"], "no decision of the log has a reward"),
-        (
-            ["train", "--bandit", "decisions.jsonl", "--reward-range", "1", "1"],
-            "--reward-range: reward_range: expected",
-        ),
-        (
-            ["train", "--bandit", "decisions.jsonl", "--reward-range", "0", ".5"],
-            r"a reward is 1, outside of \[0, 0.5\]",
-        ),
-        (
-            ["train", "--bandit", "decisions.jsonl", "--min-propensity", ".5"],
-            "has the probability 0.3333; use it or less",
-        ),
-        (
-            ["train", "--bandit", "decisions.jsonl", "--init-model", "m", "--own"],
-            "--shared: the model to continue has it",
-        ),
-        (["evaluate", "m", "decisions.jsonl", "--by", "visitor"], "--by: not supported for the model of a bandit"),
-        (["evaluate", "m", "bad"], "bad, line 1: not a decision: it lacks 'chosen'"),
-    ],
-)
-def test_what_does_not_go_together_is_one_line(folder, arguments, message):
-    assert here("train", "--bandit", "decisions.jsonl", "-o", "m", cwd=folder).returncode == 0
-    (folder / "empty").write_text("\n")
-    (folder / "bad").write_text('{"actions": ["a"]}\n')
-    (folder / "waiting").write_text('{"actions": ["a"], "chosen": "a", "probability": 1}\n')
-    found = here(*arguments, cwd=folder)
-    assert found.returncode == 2 and found.stderr.count("\n") == 1
-    assert re.search(message, found.stderr), found.stderr
-
-
 def test_what_cannot_be_known_is_said(folder):
     one = {"actions": ["a", "b"], "chosen": "a", "probability": 0.01, "reward": 1}
     (folder / "rare").write_text("".join(json.dumps(one) + "\n" for _ in range(20)))
@@ -91,12 +52,3 @@ def test_what_cannot_be_known_is_said(folder):
     (folder / "m.cw").write_text("no archive")
     wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
     assert wrong.returncode == 2 and "--policy and --min-propensity are for a model of train --bandit" in wrong.stderr
-
-
-@pytest.mark.long
-def test_standard_input(folder):
-    for name, message in (("decisions.jsonl", ""), ("decisions.vw", "is read from files only; save it as one")):
-        found = process("train", "--bandit", "-", "-o", "from-input", input=(folder / name).read_text(), cwd=folder)
-        assert found.returncode == (2 if message else 0) and message in found.stderr
-    assert here("train", "--bandit", "decisions.jsonl", "-o", "from-file", cwd=folder).returncode == 0
-    assert (folder / "from-input").read_bytes() == (folder / "from-file").read_bytes()

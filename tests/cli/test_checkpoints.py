@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from confidently import load
 from confidently.cli import BAD_INPUT
 from confidently.cli.options.files import CHECKPOINT
 from confidently.cli.training.interrupts import Interrupted
@@ -67,29 +68,41 @@ class Runs:
         self.process.stdout.close()
 
 
-@pytest.mark.parametrize(("learner", "n_rows", "most"), [
-    ("--average", 500, 6), pytest.param("--average", 500, 30, marks=pytest.mark.long),
-    pytest.param("--auto", 2500, 10, marks=pytest.mark.long),
+KILLED = {
+    "rows": (500, ("train", "--average", "--holdout", "0.1", "--early-stop", "--patience", 9, "--passes", 4)),
+    "stack": (2500, ("train", "--auto", "--passes", 4)),
+    "topics": (900, ("topics", "train", "--topics", 4, "--stream", "--classes", "1,-1,x,y", "--passes", 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "most"), [
+    ("rows", 2), *(pytest.param(kind, most, marks=pytest.mark.long("kills dozens of processes"))
+                   for kind, most in (("rows", 30), ("stack", 10), ("topics", 10))),
 ])  # fmt: skip
-def test_kills_change_nothing(ok, tmp_path, learner, n_rows, most):
+def test_kills_change_nothing(ok, tmp_path, kind, most):
+    n_rows, (*command, _, passes) = KILLED[kind]
     data, folder = tmp_path / "data.svm", tmp_path / "out"
     data.write_text(rows(n_rows, ("-1", "+1", "x", "y"), d=200))
     folder.mkdir()
     model, whole = folder / "m.cw", tmp_path / "whole.cw"
-    options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, learner, "-q"]
-    ok("train", data, "-o", whole, *options)
-    arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37]
-    runs, moments = Runs(["train", str(data), "-q"]), random.Random(0)
+    options = [*command, data, "--passes", passes, "-q"]
+    ok(*options, "-o", whole)
+    arguments = [*options, "-o", model, "--checkpoint-every", 37]
+    runs, moments = (
+        Runs(["topics", "train", str(data), "-q"] if kind == "topics" else ["train", str(data), "-q"]),
+        random.Random(0),
+    )
     try:
-        start = time.monotonic()
-        assert runs.run(["train", data, "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37]) == 0
+        for path in (tmp_path / "first.cw", tmp_path / "other.cw"):  # the first has to wait for the imports
+            start = time.monotonic()
+            assert runs.run([*options, "-o", path, "--checkpoint-every", 37]) == 0
         duration, kills = time.monotonic() - start, 0
         while kills < most:
             complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))
             kills += not complete
             for path in folder.glob("m.cw*"):
                 if "training" not in path.name:
-                    Model.load(path)  # whole, whenever the kill came
+                    load(path)  # whole, whenever the kill came
             if complete:
                 assert model.read_bytes() == whole.read_bytes()
                 model.unlink()
@@ -112,19 +125,33 @@ def interrupted(arguments, number, begun="        1,000"):
         return training.wait(), said
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
+SIGNALED = {
+    "rows": (("train", "--rule=arow"), "rows", 10, "20"),
+    "topics": (("topics", "train", "--topics", "4"), "documents", 1, "9"),
+    "stream": (("topics", "train", "--topics", "4", "--stream", "--classes", "1,-1"), "documents", 1, "9"),
+}  # fmt: skip
+
+
+@pytest.mark.long("interrupts processes of thousands of rows")
+@pytest.mark.parametrize(
+    ("kind", "number", "code"),
+    [
+        *(("rows", getattr(signal, name), code) for name, code in (("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129))),
+        ("topics", signal.SIGINT, 130), ("stream", signal.SIGINT, 130),
+    ],
+)  # fmt: skip
+def test_a_signal_leaves_a_checkpoint(ok, tmp_path, kind, number, code):
     data, model, whole = (tmp_path / name for name in ("data.svm", "m.cw", "whole.cw"))
-    data.write_text(rows(4000, d=50) * 10)
-    found, said = interrupted(["train", data, "--rule=arow", "-o", model, "--passes", 20], number)
+    command, what, times, passes = SIGNALED[kind]
+    data.write_text(rows(4000, d=50) * times)
+    arguments = [*command, data, "-o", model, "--passes", passes]
+    found, said = interrupted(arguments, number, "        1,0")
     assert found == code
-    assert re.fullmatch(r"confidently: interrupted after [0-9,]+ rows of pass [0-9]+", said[-2])
-    command = f"confidently train {data} --rule=arow -o {model} --passes 20"
-    assert said[-1] == f"{model}.checkpoint is saved; resume with: {command} --resume"
-    assert not model.exists() and Model.load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
-    ok("train", data, "--rule=arow", "-o", model, "--passes", 20, "--resume", "-q")
-    ok("train", data, "--rule=arow", "-o", whole, "--passes", 20, "-q")
+    assert re.fullmatch(rf"confidently: interrupted after [0-9,]+ {what} of pass [0-9]+", said[-2])
+    assert said[-1] == f"{model}.checkpoint is saved; resume with: confidently {' '.join(map(str, arguments))} --resume"
+    assert not model.exists() and load(f"{model}.checkpoint") is not None
+    ok(*arguments, "--resume", "-q")
+    ok(*command, data, "-o", whole, "--passes", passes, "-q")
     assert model.read_bytes() == whole.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "m.cw", "whole.cw"}
 
@@ -152,10 +179,7 @@ def stopped(stopped_after, data, tmp_path):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("after", range(1, 9))
-@pytest.mark.parametrize("more", [
-    (), ("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full"),
-    ("--shuffle", "--shuffle-buffer", "70", "--seed", "2"),
-])  # fmt: skip
+@pytest.mark.parametrize("more", [("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full")])
 def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, after, more):
     arguments = stopped(after, *more)
     ok(*arguments, *more, "--resume")
@@ -164,6 +188,7 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
+@pytest.mark.long("stacks of thousands of rows")
 def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, tmp_path, stopped_after):
     data, generator = tmp_path / "data.svm", np.random.default_rng(0)
     rows = ((int(x[0] + 2 * x[1] > 3), x.tolist()) for x in generator.integers(0, 4, (2500, 3)))
@@ -198,7 +223,7 @@ def test_a_training_resumes_with_another_number_of_passes(
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
 
 
-@pytest.mark.long
+@pytest.mark.long("fifteen trainings, of stacks too")
 @pytest.mark.parametrize(
     "more", [("--rule=arow", "--holdout=.2", "--early-stop", "--patience=9"), ("--covariance", "full"), ("--auto",)]
 )
@@ -247,12 +272,6 @@ def test_resuming_reports_where_it_goes_on_and_the_whole(ok, call, data, tmp_pat
         assert result[name] == whole[name]
 
 
-def test_resume_without_a_checkpoint_begins(ok, data, tmp_path):
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "a.cw")
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "b.cw", "--resume")
-    assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
-
-
 @pytest.mark.parametrize("command", [("train", "--rule=arow"), ("topics", "train")])
 def test_resume_does_not_train_over_a_finished_model(ok, call, data, tmp_path, command):
     model = tmp_path / "a.cw"
@@ -297,26 +316,6 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
         assert code == 2 and "m.cw.checkpoint" in err and err.count("\n") == 1
     code, _, err = call(*(a for a in arguments if a != "-q"))
     assert code == 0 and "training from scratch; use --resume to resume from it" in err
-
-
-@pytest.mark.long
-def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
-    text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
-    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    command = [*COMMAND, "train", "-", "--rule=arow", "-o", model]
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    with subprocess.Popen(command, preexec_fn=listening, **pipes) as training:
-        training.stdin.write(text.encode())
-        training.stdin.flush()
-        while not training.stderr.readline().startswith(b"        1,000"):
-            pass
-        training.send_signal(signal.SIGINT)
-        assert training.wait() == 130
-    for more, path in ((["--resume"], model), (["--passes", "2"], whole), ([], whole)):
-        subprocess.run(
-            [*COMMAND, "train", "-", "--rule=arow", "-q", "-o", path, *more], input=text, text=True, check=True
-        )
-    assert model.read_bytes() == whole.read_bytes()
 
 
 @pytest.mark.parametrize("options", [("--text", "t", "--ngrams", "1-2"), ("--vocabulary",), ("--bits", "6")])

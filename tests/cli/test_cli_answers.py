@@ -6,34 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import REGRESSION_RULES, RULES, load
+from confidently import load
 from confidently.models.model import Model
 from tests.command_line import rows
-from tests.data_sets import shared_data
-
-
-@pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")])
-def test_columns_and_json_say_the_same(ok, tmp_path, labels):
-    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
-    path.write_text(rows(200, labels))
-    ok("train", path, "--rule=arow", "-q", "-o", model)
-    heading, *lines = ok("predict", model, path, "--proba", "--margin", "--variance").splitlines()
-    names = sorted(str(name) for name in Model.load(model).classes)
-    each = [""] if len(names) == 2 else [f":{name}" for name in names]
-    first = "labels" if "," in labels[0] else "class"
-    expected = [first, *(f"proba:{n}" for n in names), *(f"margin{e}" for e in each), *(f"variance{e}" for e in each)]
-    assert heading.split("\t") == expected
-    found = [
-        json.loads(line)
-        for line in ok("predict", model, path, "--proba", "--margin", "--variance", "--json").splitlines()
-    ]
-    for line, entry in zip(lines, found, strict=True):
-        label, *numbers = line.split("\t")
-        assert label == (",".join(map(str, entry["labels"])) if "labels" in entry else str(entry["class"]))
-        parts = [entry[key] for key in ("proba", "margin", "variance")]
-        flat = [x for part in parts for x in (part.values() if isinstance(part, dict) else [part])]
-        np.testing.assert_allclose([float(x) for x in numbers], flat, rtol=1e-8)
-    assert [line.split("\t")[0] for line in lines] == ok("predict", model, path).splitlines()
 
 
 def test_rows_to_predict_need_no_labels(ok, data, tmp_path):
@@ -45,37 +20,6 @@ def test_rows_to_predict_need_no_labels(ok, data, tmp_path):
     unlabelled.write_text("\n".join("? " + line.split(" ", 1)[1] for line in lines) + "\n")
     assert ok("predict", model, unlabelled, "-o", tmp_path / "out.txt") == ""
     assert (tmp_path / "out.txt").read_text() == ok("predict", model, data)
-
-
-def test_models_of_the_classifier_are_understood(ok, data, tmp_path):
-    from sklearn.datasets import load_svmlight_file
-
-    from confidently import OnlineClassifier
-    from confidently import load as load_classifier
-
-    X, y = load_svmlight_file(str(data))
-    classifier = OnlineClassifier("arow").fit(X, y.astype(int))
-    classifier.save(tmp_path / "m.cw")
-    assert [int(p) for p in ok("predict", tmp_path / "m.cw", data).split()] == classifier.predict(X).tolist()
-    ok("train", data, "--rule=arow", "--no-shuffle", "-q", "-o", tmp_path / "n.cw")
-    np.testing.assert_array_equal(load_classifier(tmp_path / "n.cw").coef_, classifier.coef_)
-
-
-def test_evaluation_of_two_classes_agrees_with_scikit_learn(ok, tmp_path):
-    from sklearn.metrics import log_loss, precision_score, recall_score, roc_auc_score
-
-    path, model, test = tmp_path / "data.svm", tmp_path / "m.cw", tmp_path / "test.svm"
-    path.write_text(rows(60, d=4))
-    test.write_text(rows(200, seed=3, d=4).replace("1:", "3:"))
-    ok("train", path, "--rule=arow", "-q", "-o", model)
-    result = json.loads(ok("evaluate", model, test, "--json"))
-    found = [json.loads(line) for line in ok("predict", model, test, "--proba", "--margin", "--json").splitlines()]
-    truth = [int(line.split()[0]) for line in test.read_text().splitlines()]
-    predicted = [entry["class"] for entry in found]
-    assert result["log_loss"] == pytest.approx(log_loss(truth, [e["proba"]["1"] for e in found]))
-    assert result["auc"] == pytest.approx(roc_auc_score(truth, [e["margin"] for e in found]))
-    assert result["classes"][1]["precision"] == pytest.approx(precision_score(truth, predicted))
-    assert result["classes"][1]["recall"] == pytest.approx(recall_score(truth, predicted))
 
 
 def test_evaluation_of_sets_agrees_with_scikit_learn(ok, tmp_path):
@@ -189,33 +133,6 @@ def test_the_curve_of_abstaining_is_plotted(ok, call, data, tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, _, err = call("evaluate", model, data, "--plot", plot)
     assert code == 2 and "--plot draws the curve of --risk-coverage; use both" in err
-
-
-@pytest.mark.parametrize("option", [("--abstain", "0.9"), ("--risk-coverage",)])
-def test_multilabel_models_do_not_abstain(ok, call, tmp_path, option):
-    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
-    path.write_text(rows(50, ("1,2", "2", "3,1")))
-    ok("train", path, "--rule=arow", "-q", "-o", model)
-    code, _, err = call("evaluate", model, path, *option)
-    assert code == 2 and f"{option[0]} needs a model of one class per row; this model is multilabel" in err
-
-
-def test_real_data(ok, tmp_path):
-    folder = shared_data("a9a")
-    ok("train", folder / "train.svm.gz", "--rule=arow", "-q", "-o", tmp_path / "m.cw")
-    result = json.loads(ok("evaluate", tmp_path / "m.cw", folder / "test.svm.gz", "--json"))
-    assert result["rows"] == 16281 and result["error"] < 0.16 and result["log_loss"] < 0.34 and result["auc"] > 0.89
-
-
-def test_rules_are_listed(ok, call):
-    listed = ok("rules")
-    every = RULES | REGRESSION_RULES
-    assert all(f"\n{name} " in listed for name in every)
-    assert [rule["name"] for rule in json.loads(ok("rules", "--json"))] == list(every)
-    for name, rule in every.items():
-        assert rule.formula in ok("rules", name)
-    assert json.loads(ok("rules", "cw_stdev", "--json"))["parameters"][0]["default"] == 0.95
-    assert call("rules", "nonsense")[0] == 2
 
 
 def test_the_row_to_explain_is_no_file(ok, call, tmp_path):

@@ -3,35 +3,31 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
+from confidently import OnlineClassifier, distributed, load
 from tests.command_line import here
-from tests.command_line import process as confidently
 
-pytest.importorskip("distributed")
-
-
-def refused(*arguments):
-    done = confidently("train", *arguments, "--rule=arow")
-    assert done.returncode == 2 and done.stdout == ""
-    return done.stderr
+dask = pytest.importorskip("distributed")
 
 
-@pytest.fixture
-def texts(tmp_path):
-    path = tmp_path / "mail.txt"
-    path.write_text("".join(f"spam\tfree money {k % 7}\nham\tsee you at {k % 5}\n" for k in range(100)))
-    return path
-
-
-@pytest.mark.long
-def test_workers_of_its_own(texts, tmp_path):
-    first, model = tmp_path / "first.cw", tmp_path / "m.cw"
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.long("starts worker processes"))])
+def test_workers_of_its_own(tmp_path, monkeypatch, processes):
+    texts, first, model = (tmp_path / name for name in ("mail.txt", "first.cw", "m.cw"))
+    texts.write_text("".join(f"spam\tfree money {k % 7}\nham\tsee you at {k % 5}\n" for k in range(100)))
+    if not processes:
+        how = {
+            "threads_per_worker": 1,
+            "processes": False,
+            "protocol": "tcp",
+            "host": "127.0.0.1",
+            "dashboard_address": "127.0.0.1:0",
+        }
+        monkeypatch.setattr(distributed.cluster, "local_cluster", lambda workers: dask.LocalCluster(workers, **how))
     assert here("train", texts, "--rule=arow", "-q", "-o", first).returncode == 0
-    done = confidently(
-        "train", texts, "--workers", 1, "--partitions", 3, "--rounds", 2, "--passes", 2, "--init-model", first,
-        "-o", model, "--json",
-    )  # fmt: skip
+    cluster = ("--workers", 1, "--partitions", 3, "--rounds", 2)
+    done = here("train", texts, *cluster, "--passes", 2, "--init-model", first, "-o", model, "--json")
     assert done.returncode == 0, done.stderr
     begun, *progress, result = map(json.loads, done.stdout.splitlines())
     assert begun["event"] == "cluster" and begun["partitions"] == 3 and begun["rounds"] == 4
@@ -40,24 +36,6 @@ def test_workers_of_its_own(texts, tmp_path):
     assert (result["rows"], result["rows_seen"], result["passes"]) == (200, 600, 2)
     assert result["bytes_moved"] > 0 and set(result["classes"]) == {"spam", "ham"}
     assert json.loads(here("inspect", model, "--json").stdout)["rows_seen"] == 600
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--partitions", "2", "--rounds", "3"],
-            "--partitions, --rounds: needs a cluster; use --workers or --scheduler",
-        ),
-        (["--workers", "2", "--scheduler", "tcp://x:1"], "--workers and --scheduler are mutually exclusive; use one"),
-        (["--workers", "2", "--cache", "c"], "--cache: not supported on a cluster"),
-        (["--workers", "2", "--holdout", "0.1"], "--holdout: not supported on a cluster"),
-        (["--workers", "0"], "0 is not in the range"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(texts, arguments, message):
-    assert message in refused(texts, *arguments)
-
-
-def test_standard_input_is_refused():
-    assert "got standard input; use files" in refused("-", "--workers", "2")
+    assert here("train", texts, "--rule=arow", "-q", *cluster, "-o", model).returncode == 0
+    expected = distributed.fit(OnlineClassifier(), texts, workers=1, partitions=3, rounds=2)
+    np.testing.assert_array_equal(load(model).coef_, expected.coef_)

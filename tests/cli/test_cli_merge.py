@@ -73,37 +73,6 @@ def test_base(here, capsys):
     np.testing.assert_array_equal(load("all.cw").coef_, expected.coef_)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["0.cw", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw; merge models with equal settings"),
-        (["0.cw", "0.cw"], "0.cw: duplicate model, whose rows would count twice"),
-        (["0.cw", "nowhere.cw"], "nowhere.cw: No such file"),
-        (["0.cw", "0.svm"], "0.svm: not a model file"),
-        (["0.cw", "1.cw", "--base", "r1.cw"], "r = 0.1 in 0.cw, r = 1 in r1.cw"),
-        (["0.cw", "1.cw", "--base", "on.cw"], "0.cw was not trained from on.cw: it has seen 400 rows and 0.cw 200"),
-        (["0.cw", "text.cw"], "format = svmlight in 0.cw, format = text in text.cw"),
-        (["0.cw", "1.cw", "--how", "sum"], "'sum' is not one of 'product', 'mean'"),
-    ],
-)
-def test_errors_are_one_line_and_write_nothing(here, capsys, arguments, message):
-    (here / "lines.txt").write_text(SPAM)
-    command("train", "1.svm", "-q", "-o", "r1.cw", "--rule", "arow", "--r", "1")
-    command("train", "1.svm", "-q", "-o", "on.cw", "--init-model", "0.cw")
-    command("train", "lines.txt", "--rule=arow", "-q", "-o", "text.cw")
-    capsys.readouterr()
-    assert command("merge", *arguments, "-o", "all.cw") == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and message in error
-    assert not (here / "all.cw").exists()
-
-
-def test_a_model_is_not_overwritten(here, capsys):
-    before = (here / "0.cw").read_bytes()
-    assert command("merge", "0.cw", "1.cw", "-o", "0.cw") == 2
-    assert (here / "0.cw").read_bytes() == before
-
-
 def test_labels_that_appear_in_another_order(here):
     """The positive class of one model is the other's negative one; and a model may have met one class only."""
     random = np.random.default_rng(0)

@@ -19,68 +19,6 @@ import pytest
 from confidently.cli import COMMANDS, run
 from tests.command_line import COMMAND, process, rows, shown_on
 
-WRONG = [
-    (["train"], "Missing argument"),
-    (["train", "{data}", "--rule=arow", "--nonsense"], "No such option"),
-    (["nonsense"], "No such command"),
-    (["trian", "{data}"], "No such command 'trian'; did you mean 'train'? (see confidently --help)"),
-    (["topics", "shows"], "No such command 'shows'; did you mean 'show'? (see confidently topics --help)"),
-    (["train", "{tmp}/missing.svm", "--rule=arow"], "missing.svm: No such file or directory"),
-    (["train", "{folder}", "--rule=arow"], "has no data files"),
-    (["train", "{bad}", "--rule=arow"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
-    (["train", "{empty}", "--rule=arow"], "empty.svm is empty"),
-    (["train", "{truncated}", "--rule=arow"], "truncated gzip"),
-    (["train", "{data}", "--rule=arow", "--passes", "0"], "--passes"),
-    (["train", "{data}", "--rule", "nonsense"], "unknown rule 'nonsense'; expected one of perceptron, pa"),
-    (["train", "{data}", "--eta", "0.9"], "AROW: unknown parameter 'eta'; expected r"),
-    (["train", "{data}", "--rule", "cw_var", "--eta", "0.5"], "eta must be in (0.5, 1), got 0.5"),
-    (["train", "{data}", "--rule", "cw_var", "--eta", "0.9", "--phi", "1"], "eta and phi are mutually exclusive"),
-    (["train", "{data}", "--r", "nan"], "r must be in (0, inf)"),
-    (["train", "{data}", "--rule-param", "r"], "NAME=VALUE"),
-    (["train", "{data}", "--r", "1", "--rule-param", "r=2"], "each name once, got 'r=2'"),
-    (["train", "{data}", "--prior-variance", "0"], "prior_variance must be in ["),
-    (["train", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest"], "couples the classes"),
-    (["train", "{data}", "--multiclass", "softmax"], "which the rule 'arow' does not have; use rule="),
-    (["train", "{data}", "--rule=arow", "--classes", "a"], "--classes: expected two or more"),
-    (["train", "{data}", "--rule=arow", "--classes", "a,a"], "--classes: expected two or more"),
-    (["train", "{data}", "--rule=arow", "-o", "{data}"], "is also an input"),
-    (["train", "{data}", "--rule=arow", "-o", "{tmp}"], "is a directory"),
-    (["train", "{data}", "--rule=arow", "-o", ""], "expected the name of a file, got ''"),
-    (["train", "{data}", "--rule=arow", "--passes", "9223372036854775808"], "9223372036854775808 is too large"),
-    (["predict", "{data}", "{data}", "--abstain", "nan"], "nan is not a finite number"),
-    (["topics", "train", "{data}", "--c", "inf"], "inf is not a finite number"),
-    (["demo", "--out", "{tmp}/demo", "--seed", "-1"], "-1 is not in the range x>=0"),
-    (["train", ""], "expected the name of a file, got ''"),
-    (["train", "{data}", "--rule=arow", "-o", "{tmp}/no/m.cw"], "no does not exist"),
-    (["train", "{data}", "--rule=arow", "-o", "/dev/null"], "is not a regular file"),
-    (["train", "{data}", "--init-model", "{model}", "--rule", "pa", "--zero-based"], "omit --rule, --zero-based"),
-    (["train", "{data}", "--init-model", "{tmp}/missing.cw"], "missing.cw: No such file"),
-    (["train", "{data}", "--rule=arow", "--dtype", "float16"], "float16"),
-    (["predict", "{data}", "{data}"], "data.svm: not a model file"),
-    (["predict", "{damaged}", "{data}"], "damaged"),
-    (["predict", "{model}", "{bad}"], "bad.svm, line 2"),
-    (["evaluate", "{model}", "{sets}"], "--multilabel"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "problem"), WRONG)
-def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
-    files = {name: tmp_path / f"{name}.svm" for name in ("bad", "empty", "truncated", "sets")}
-    files |= {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw", "damaged": tmp_path / "damaged.cw"}
-    files["folder"] = tmp_path / "folder"
-    ok("train", data, "--rule=arow", "-q", "-o", files["model"])
-    files["bad"].write_text("1 1:1\n1   2:x\n")
-    files["empty"].write_text("")
-    files["truncated"].write_bytes(gzip.compress(rows(1000).encode())[:-20])
-    files["sets"].write_text("1,2 1:1\n")
-    files["folder"].mkdir()
-    files["damaged"].write_bytes(files["model"].read_bytes()[:-10])
-    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    code, out, err = call(*(a.format(**files) for a in arguments), *(["-q"] if arguments[:1] == ["train"] else []))
-    assert code == 2 and out == ""
-    assert err.startswith("confidently: error: ") and err.count("\n") == 1 and problem in err
-    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
-
 
 def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data, tmp_path):
     model, out = tmp_path / "m.cw", tmp_path / "out.txt"
@@ -94,7 +32,7 @@ def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data
         assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
 
 
-@pytest.mark.long
+@pytest.mark.long("fifty thousand rows, processes")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -115,20 +53,7 @@ def test_a_file_without_room_is_named(ok, tmp_path, arguments):
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_standard_input_plain_and_gzip(data, tmp_path):
-    for content in (data.read_bytes(), gzip.compress(data.read_bytes())):
-        done = subprocess.run(
-            [*COMMAND, "train", "-", "--rule=arow", "-q", "--json", "-o", tmp_path / "m.cw"],
-            input=content,
-            capture_output=True,
-            check=True,
-        )
-        assert json.loads(done.stdout)["rows"] == 300
-    done = process("predict", tmp_path / "m.cw", "-", input=data.read_text())
-    assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
-
-
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
 def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
     """Whoever reads them sees that of a row before the next row is sent."""
@@ -144,6 +69,7 @@ def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
         asked.stdin.close()
 
 
+@pytest.mark.long("fifty thousand rows, a process")
 def test_a_reader_that_has_gone_is_no_error(tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(50_000))
@@ -156,7 +82,7 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path):
         assert asked.stderr.read() == b"" and asked.wait() == 141
 
 
-@pytest.mark.parametrize("waiting", [True, False])
+@pytest.mark.parametrize("waiting", [True, pytest.param(False, marks=pytest.mark.long("a process of many rows"))])
 def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     model = tmp_path / "m.cw"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -178,7 +104,8 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 
 
-@pytest.mark.parametrize("pack", [pytest.param(open, marks=pytest.mark.long), gzip.open])
+@pytest.mark.long("a million rows")
+@pytest.mark.parametrize("pack", [open, gzip.open])
 def test_memory_does_not_grow_with_the_file(tmp_path, pack):
     code = (
         "import resource, sys; from confidently.cli import run; "
@@ -227,6 +154,7 @@ def inputs(tmp_path_factory):
     return files
 
 
+@pytest.mark.long("starts processes of dozens of commands")
 @pytest.mark.parametrize(
     "commands",
     [
@@ -276,6 +204,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long("sixty thousand rows, a process")
 def test_a_terminal_sees_a_live_bar(data, tmp_path):
     controller, terminal = pty.openpty()
     path = tmp_path / "big.svm"
@@ -293,6 +222,7 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
     assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown
 
 
+@pytest.mark.long("starts processes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("error", "said"),
@@ -335,7 +265,7 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
     assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize(
     ("redirected", "code", "said"),
     [

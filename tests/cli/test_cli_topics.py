@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 
 from confidently import OnlineMedLDA, load
 from confidently.topics.model import TopicModel
-from tests.command_line import COMMAND, process, rows
+from tests.command_line import COMMAND, rows
 
 WORDS = {
     "sport": "goal match team referee win league",
@@ -62,24 +62,15 @@ def table_of(output):
         (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
     ],
 )
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
 def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settings):
     found, y = written(tmp_path / "x.jsonl", classes)
     topics = () if "--topics" in options else ("--topics", 5)
     ok(
-        "topics",
-        "train",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        *topics,
-        "--seed",
-        3,
-        *options,
-        "-q",
-        "-o",
+        "topics", "train", tmp_path / "x.jsonl", "--text", "text", *topics, "--seed", 3, *options, "-q", "-o",
         tmp_path / "m",
-    )
+    )  # fmt: skip
     mine = load(tmp_path / "m")
     words = [name.removeprefix("text:") for name in mine.features_.names]
     assert len(words) == len(set(words)) == len(set(" ".join(found).split()))
@@ -101,7 +92,7 @@ def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settin
     assert heading[-n:] == [f"topic:{name}{k}" for name in each for k in range(K)]
 
 
-@pytest.mark.long
+@pytest.mark.long("five trainings and a process")
 def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     written(tmp_path / "x.jsonl", n=700)
     lines = (tmp_path / "x.jsonl").read_text().splitlines(keepends=True)
@@ -111,9 +102,6 @@ def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     ok("topics", "train", tmp_path / "x.jsonl", *options, tmp_path / "one")
     ok("topics", "train", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *options, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    found = process("topics", "train", "-", "--format", "jsonl", *options, tmp_path / "three", input="".join(lines))
-    assert found.returncode == 0, found.stderr
-    assert (tmp_path / "three").read_bytes() == (tmp_path / "one").read_bytes()
     model = load(tmp_path / "one")
     X = counted(
         *[[json.loads(line)["text"] for line in lines], [n.removeprefix("text:") for n in model.features_.names]]
@@ -122,15 +110,6 @@ def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     assert model.epsilon_ == pytest.approx(epsilon)
     ok("topics", "train", tmp_path / "x.jsonl", "--passes", 2, *options, tmp_path / "twice")
     assert load(tmp_path / "twice").n_seen_ == 1400
-
-
-def test_passes_learn_in_new_orders(ok, tmp_path):
-    written(tmp_path / "x.jsonl")
-    report = json.loads(
-        ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "--passes", 3, "-q", "--json")
-    )
-    assert report["documents"] == 150 and report["passes"] == 3 and report["words"] == 3 * 150 * 32
-    assert report["classes"] == ["politics", "sport"] and report["vocabulary"] == 18
 
 
 def test_stop_words(ok, tmp_path):
@@ -199,17 +178,6 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
     assert all(" ".join(t["words"]) in text for t in surest) and "class food" not in text
 
 
-@pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
-def test_plot(ok, tmp_path, classes):
-    from matplotlib.image import imread
-
-    written(tmp_path / "x.jsonl", classes)
-    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
-    said = ok("topics", "show", tmp_path / "m", "--plot", tmp_path / "p.png")
-    assert f"Plot: {tmp_path / 'p.png'}" in said
-    assert np.ptp(imread(tmp_path / "p.png")) > 0.5
-
-
 def test_plot_draws_the_numbers():
     from confidently.cli.output.plots import plot_topics
     from confidently.topics.views import topic_views
@@ -241,44 +209,6 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
     assert "features_" not in vars(again.fit(X[:, :5], y))
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("+1 1:2 2:1\n", (), "the documents have one class only ('1')"),
-        ("1 a:b\n", ("--on-error", "skip"), "x.svm: no documents"),
-        ("1\n2\n", (), "no document has a word that is not a stop word"),
-        ("+1 1:2\n-1 1:-3\n", (), "invalid count of a word, got -3"),
-        ("+1 1:2\n-1 1:3\n", ("--topics", "none"), "expected a positive integer or any, got 'none'"),
-        ("+1 1:2\n-1 1:3\n", ("--stream",), "before it has seen all classes; use --classes"),
-        ("+1 1:2\n3 1:3\n", ("--classes", "1,2"), "the label '3' is not one of the classes (1, 2)"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "english"), "words of svmlight are numbers"),
-        ("+1 1:2\n-1 1:3\n", ("--stop-words", "nowhere"), "--stop-words: file not found, got 'nowhere'"),
-        ("+1 1:2\n-1 1:3\n", ("--step-size", "0"), "0.0 is not in the range x>0"),
-        ("+1 1:2\n-1 1:3\n", ("--c", "1e31"), "c must be in 1e-30 to 1e+30, got 1e+31"),
-        ("+1 1:2\n-1 1:3\n", ("--topics", "99999999999"), "n_topics must be in 1 to 1048576, got 99999999999"),
-        ("+1 1:2\n-1 1:3\n", ("--seed", "4294967296"), "Seed must be between 0 and"),
-    ],
-)  # fmt: skip
-def test_bad_input_of_training(call, tmp_path, content, options, message):
-    (tmp_path / "x.svm").write_text(content)
-    code, out, err = call("topics", "train", tmp_path / "x.svm", "-q", "-o", tmp_path / "m", *options)
-    assert code == 2 and not out and not (tmp_path / "m").exists()
-    assert message in err and err.count("\n") == 1
-
-
-def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "linear")
-    ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "topics")
-    for command in ("predict", "evaluate", "inspect"):
-        code, _, err = call(command, tmp_path / "topics", *([] if command == "inspect" else [data]))
-        assert code == 2 and "got a topic model; use confidently topics predict or confidently topics show" in err
-    for command in (("predict", tmp_path / "linear", data), ("show", tmp_path / "linear")):
-        code, _, err = call("topics", *command)
-        assert code == 2 and "got a classifier; use confidently predict, inspect or evaluate" in err
-    code, _, err = call("topics", "show", tmp_path / "topics", "--class", "x")
-    assert code == 2 and "--class: unknown class 'x'" in err
-
-
 def test_weights_are_the_estimator_s(ok, tmp_path):
     found, y = written(tmp_path / "x.jsonl")
     weights = np.random.default_rng(3).choice([0.0, 0.5, 4.0], len(y))
@@ -286,19 +216,9 @@ def test_weights_are_the_estimator_s(ok, tmp_path):
     lines = [json.dumps({"label": name, "text": text, "w": w}) for text, name, w in rows]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     ok(
-        "topics",
-        "train",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        "--weight",
-        "w",
-        "--topics",
-        4,
-        "-q",
-        "-o",
+        "topics", "train", tmp_path / "x.jsonl", "--text", "text", "--weight", "w", "--topics", 4, "-q", "-o",
         tmp_path / "m",
-    )
+    )  # fmt: skip
     mine = load(tmp_path / "m")
     X = counted(found, [name.removeprefix("text:") for name in mine.features_.names])
     order = np.random.RandomState(0).permutation(len(y))
@@ -315,30 +235,12 @@ def test_scaled_caches_are_refused(call, ok, tmp_path):
     code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
     assert code == 2 and "rows scaled to unit L2 norm" in err
     ok(
-        "cache",
-        tmp_path / "x.jsonl",
-        "--text",
-        "text",
-        "--vocabulary",
-        "--normalize",
-        "none",
-        "-o",
+        "cache", tmp_path / "x.jsonl", "--text", "text", "--vocabulary", "--normalize", "none", "-o",
         tmp_path / "counts",
-    )
+    )  # fmt: skip
     for data, name in ((("counts",), "a"), (("x.jsonl", "--text", "text"), "b")):
         ok("topics", "train", tmp_path / data[0], *data[1:], "--topics", 3, "-q", "-o", tmp_path / name)
     np.testing.assert_array_equal(load(tmp_path / "a").coef_, load(tmp_path / "b").coef_)
-
-
-def test_progress_goes_to_standard_error(call, tmp_path):
-    written(tmp_path / "x.jsonl")
-    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3)
-    assert code == 0 and err.splitlines()[0] == "training" and "150" in err.splitlines()[2]
-    assert "not saved" in out and "topics     3, gibbs" in out
-    code, out, err = call("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "--json")
-    events = [json.loads(line) for line in out.splitlines()]
-    assert events[0]["event"] == "progress" and events[0]["documents"] == 150 and not err
-    assert events[-1]["topics"] == 3
 
 
 @pytest.mark.parametrize(
@@ -399,18 +301,3 @@ def test_sets_and_answers_are_those_of_python(ok, tmp_path):
     together = [json.loads(line) for line in ok(*asked, "--set", 0.8, "--set-together").splitlines()]
     expected = model.predict_set(X, 0.8, by_class=False)
     assert [sorted(line["set"]) for line in together] == [model.classes_[row].tolist() for row in expected]
-
-
-@pytest.mark.parametrize(
-    ("training", "option", "message"),
-    [
-        ((), ("--max-risk", 0.1), "--max-risk needs a model of one class per row; this model is multilabel"),
-        ((), ("--set-together",), "--set-together is about the sets of --set; use both"),
-        (("--calibration", "none"), ("--set", 0.9), "--set needs a calibration, which --calibration none leaves out"),
-    ],
-)
-def test_what_topic_models_do_not_promise(call, ok, tmp_path, training, option, message):
-    (tmp_path / "x.svm").write_text(rows(120, ("1,2", "2", "3,1")))
-    ok("topics", "train", tmp_path / "x.svm", "--topics", 3, *training, "-q", "-o", tmp_path / "m")
-    code, out, err = call("topics", "predict", tmp_path / "m", tmp_path / "x.svm", *option)
-    assert code == 2 and not out and message in err

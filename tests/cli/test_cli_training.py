@@ -16,22 +16,6 @@ from tests.command_line import rows
 from tests.model_files import contents_of
 
 
-def test_train_predict_evaluate(ok, data, tmp_path):
-    model, test = tmp_path / "m.cw", tmp_path / "test.svm"
-    test.write_text(rows(100, seed=1))
-    result = json.loads(ok("train", data, "--rule", "cw_stdev", "--eta", "0.9", "-o", model, "--json", "-q"))
-    assert result["rows"] == 300 and result["classes"] == ["-1", "1"] and result["features"] == 20
-    assert result["rule"] == {"name": "cw_stdev", "parameters": {"eta": 0.9, "phi": None}}
-    assert result["model_bytes"] == model.stat().st_size
-    evaluation = json.loads(ok("evaluate", model, test, "--json"))
-    assert evaluation["error"] < 0.1 and evaluation["auc"] > 0.9
-    predicted = ok("predict", model, test).split()
-    truth = [str(int(line.split()[0])) for line in test.read_text().splitlines()]
-    wrong = sum(p != t for p, t in zip(predicted, truth, strict=True))
-    assert wrong / 100 == pytest.approx(evaluation["error"])
-    assert np.trace(evaluation["confusion"]) == 100 - wrong
-
-
 def test_the_summary_is_for_people(ok, data, tmp_path):
     out = ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     assert (
@@ -86,12 +70,6 @@ def test_options_reach_the_learner(ok, data, tmp_path):
     assert found.learner.state["calibration"][0] == 1.0
 
 
-def test_c_and_capital_c_are_different(call, data):
-    assert call("train", data, "-q", "--rule", "pa1", "--C", "0.5")[0] == 0
-    code, _, err = call("train", data, "-q", "--rule", "pa1", "--c", "0.5")
-    assert code == 2 and "PA1: unknown parameter 'c'; expected C" in err
-
-
 def test_passes_read_the_data_again(ok, data, tmp_path):
     result = json.loads(
         ok("train", data, "--no-shuffle", "--rule=arow", "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw")
@@ -128,28 +106,6 @@ def test_classes_in_a_given_order(ok, call, tmp_path):
     code, _, err = call("train", path, "--rule=arow", "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
     assert code == 2 and "the label '3' is not one of the classes (x, y)" in err
     assert not (tmp_path / "n.cw").exists()
-
-
-@pytest.mark.parametrize("command", [
-    ["train"], pytest.param(["train", "--workers", "1"], marks=pytest.mark.long), ["compare", "--rules", "pa"],
-])  # fmt: skip
-def test_one_class_alone_is_refused(call, ok, tmp_path, command):
-    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
-    path.write_text("1 1:1\n1 2:1\n")
-    saved = ["-o", model] if command[0] == "train" else []
-    code, out, err = call(*command, path, "-q", *saved)
-    assert (code, out) == (2, "") and "the rows have one class only ('1'), at least two are needed" in err
-    assert list(tmp_path.iterdir()) == [path]
-    ok(*command, path, "-q", *saved, "--classes", "0,1")
-
-
-@pytest.mark.parametrize("command", ["train", "compare"])
-@pytest.mark.parametrize("more", [[], ["--multilabel"]])
-def test_rows_without_any_label_are_refused(call, tmp_path, command, more):
-    path = tmp_path / "data.csv"
-    path.write_text("label,x\n,1\n,2\n")
-    code, out, err = call(command, path, "-q", *more)
-    assert (code, out) == (2, "") and ("no row has a label" if more else "--missing-label skip") in err
 
 
 def test_examples_nothing_satisfies_are_reported(ok, tmp_path):
@@ -233,6 +189,7 @@ def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before
 
 
+@pytest.mark.long("seven stacks")
 @pytest.mark.filterwarnings("ignore:rows are sorted")
 def test_few_rows_of_classes_are_learned_twice_as_by_fit(ok, tmp_path):
     """In the order of the file the first rows are of one class; probabilities are those of two passes."""

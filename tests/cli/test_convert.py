@@ -11,7 +11,7 @@ from confidently.data.features import NewFeatures, Strings
 from confidently.data.formats.table import BY_NAME, FORMATS, WRITABLE
 from confidently.data.writing import write_rows
 from confidently.data.writing.rows import Row, Rows
-from tests.command_line import process, rows
+from tests.command_line import rows
 
 PLAIN = {"normalize": "none"}
 NAMED = [kind for kind in WRITABLE if BY_NAME[kind].named]
@@ -195,30 +195,3 @@ def test_too_many_features_for_a_table(ok, call, tmp_path, monkeypatch):
     code, _, err = call("convert", path, "-o", tmp_path / "b.csv")
     assert code == 2 and "more than 10 features, too many for one column each" in err
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["{data}"], "Missing option '-o'"),
-        (["{data}", "-o", "{data}"], "is also an input"),
-        (["{data}", "-o", "{tmp}/x.bin"], "the suffix names no format that can be written; pass one with --to"),
-        (["{data}", "-o", "{tmp}/x.txt"], "the suffix names no format that can be written"),
-        (["-", "-o", "{tmp}/x.csv"], "csv is written in two passes over the data, got standard input; use a file"),
-        (["{bad}", "-o", "{tmp}/x.vw"], "bad.svm, line 2"),
-        (["{data}", "-o", "{tmp}/x.vw", "--to", "xml"], "--to"),
-    ],
-)
-def test_what_is_wrong_is_one_line(call, data, tmp_path, arguments, problem):
-    bad = tmp_path / "bad.svm"
-    bad.write_text("1 1:1\n1 1:x\n")
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    code, out, err = call("convert", *(a.format(data=data, tmp=tmp_path, bad=bad) for a in arguments))
-    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
-    assert problem in err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_standard_input_becomes_lines(data, tmp_path):
-    done = process("convert", "-", "-o", tmp_path / "x.svm", input=data.read_text())
-    assert done.returncode == 0 and "300 rows" in done.stdout
-    assert read(tmp_path / "x.svm", "svmlight") == read(data, "svmlight")

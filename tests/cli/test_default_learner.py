@@ -9,7 +9,6 @@ import pytest
 from confidently.cli import cli
 from confidently.cli.options.learner import AUTO_KEEPS
 from confidently.data import open_stream
-from confidently.models.model import Model
 from tests.command_line import rows
 
 NOTE = "several learners are trained and mixed (--auto); --rule {} trains a single one, which is faster\n"
@@ -89,22 +88,7 @@ def test_other_options_go_with_several_learners(ok, table, options):
     assert " members, " in ok("train", table, "-q", *options)
 
 
-def test_a_model_that_continues_stays_what_it_is(call, ok, data, tmp_path, stopped_after):
-    ok("train", data, "--rule", "pa", "-q", "-o", tmp_path / "pa.cw")
-    code, out, err = call("train", data, "--init-model", tmp_path / "pa.cw")
-    assert code == 0 and "learner    pa(" in out and "--auto" not in err
-    ok("train", data, "-q", "-o", tmp_path / "stack.cw")
-    code, out, err = call("train", data, "--init-model", tmp_path / "stack.cw")
-    assert code == 0 and " members, " in out and "--auto" not in err
-    for options in ([], ["--rule", "arow"]):
-        arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 2, "--checkpoint-every", 100]
-        stopped_after([*arguments, *options], 4)
-        ok(*arguments, "--resume")
-        ok("train", data, *options, "-q", "-o", tmp_path / "whole.cw", "--passes", 2)
-        assert Model.load(tmp_path / "m.cw").header() == Model.load(tmp_path / "whole.cw").header()
-        assert ("rule" in json.loads(ok("inspect", tmp_path / "m.cw", "--json"))) == bool(options)
-
-
+@pytest.mark.long("twelve trainings")
 @pytest.mark.parametrize(("suffix", "options", "view"), [
     ("txt", (), "unit"), ("csv", ("--label", "label"), "standard"), ("svm", (), None),
 ])  # fmt: skip

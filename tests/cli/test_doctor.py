@@ -96,6 +96,7 @@ def completions(arguments, shell="bash"):
     return done.stdout.splitlines()
 
 
+@pytest.mark.long("starts eight processes")
 def test_commands_options_choices_and_files_are_completed():
     assert completions([""]) == [f"plain,{name}" for name in COMMANDS]
     assert completions(["tr"]) == ["plain,train"]
@@ -124,6 +125,7 @@ def test_other_shells_see_descriptions(shell):
     assert COMMANDS["train"] in "\n".join(completions(["tra"], shell))
 
 
+@pytest.mark.long("starts shells")
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_bash_completes_with_the_script():
     lines = ['eval "$(confidently completion bash)"', "COMP_WORDS=(confidently train --shuf) COMP_CWORD=2"]

@@ -74,13 +74,6 @@ def test_passes_caches_and_continued_training(vectors, rows, ok, tmp_path):
     assert load(once).n_seen_ == 900
 
 
-def test_a_regression_of_texts(vectors, rows, ok, tmp_path):
-    path = tmp_path / "prices.jsonl"
-    path.write_text("".join(json.dumps({"text": text, "label": len(text)}) + "\n" for text in TEXTS))
-    ok("train", path, "--encoder", "made", "--regression", "-o", tmp_path / "model.cw", "--quiet")
-    assert len(ok("predict", tmp_path / "model.cw", path).splitlines()) == 300
-
-
 def test_an_encoder_that_has_changed_is_one_clear_error(vectors, rows, call, ok, tmp_path, monkeypatch):
     ok("train", rows, "--encoder", "made", "-o", tmp_path / "model.cw", "--quiet")
     monkeypatch.setitem(KNOWN, "made", Known("wordllama", lambda: Vectors(8).encode))
@@ -92,32 +85,6 @@ def test_an_encoder_that_has_changed_is_one_clear_error(vectors, rows, call, ok,
     monkeypatch.setattr(encoders, "_BY_NAME", {})
     code, _, told = call("predict", tmp_path / "model.cw", rows)
     assert code == 2 and told.startswith("confidently: error: unknown encoder 'made'; expected wordllama")
-
-
-@pytest.mark.parametrize(
-    "options, told",
-    [
-        (["--encoder", "foo"], "unknown encoder 'foo'; expected"),
-        (["--encoder", "made", "--ngrams", "2"], "--encoder makes features of the text only; omit --ngrams"),
-        (["--encoder", "made", "--drop", "x"], "omit --drop"),
-        (["--encoder", "made", "--normalize", "l2"], "omit --normalize"),
-        (["--encoder", "made", "--text", "a,b"], "an encoder reads one column, got a, b; join their texts first"),
-        (
-            ["--encoder", "made", "--text", "txt"],
-            "no column 'txt' (--text) in the first 300 rows (did you mean 'text'?)",
-        ),
-        (["--encoder", "made", "--format", "svmlight"], "an encoder needs texts; svmlight has none"),
-    ],
-)
-def test_invalid_options(options, told, vectors, rows, call, tmp_path):
-    code, _, error = call("train", rows, "-o", tmp_path / "model.cw", *options)
-    assert code == 2 and told in error, error
-    assert not (tmp_path / "model.cw").exists()
-
-
-def test_look_has_no_vectors(vectors, rows, call):
-    code, _, told = call("look", rows, "--encoder", "made")
-    assert code == 2 and "--encoder: look shows what rows hold" in told
 
 
 def test_a_cache_without_vectors_has_none(vectors, rows, ok, tmp_path):

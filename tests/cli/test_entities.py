@@ -109,28 +109,3 @@ def test_predictions_are_measured(folder: Path) -> None:
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean((mean - rows["price"]) ** 2)))
     inside = (low <= rows["price"]) & (rows["price"] <= high)
     assert found["interval"]["coverage"] == pytest.approx(inside.mean()) and 0.8 < inside.mean() < 0.97
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["train", "rows.csv", "--max-age", "5"], "--max-age needs --key"),
-        (["train", "rows.csv", "--key", "user", "--encoder", "wordllama"], "--encoder: not supported with --key"),
-        (["train", "rows.csv", "--key", "user", "--passes", "2"], "--passes: not supported with --key"),
-        (["train", "rows.csv", "--label", "said", "--key", "said"], "--key: 'said' is the column of labels"),
-        (["train", "rows.csv", "--label", "said", "--key", "usr"], "no column 'usr' (did you mean 'user'?)"),
-        (["train", "rows.csv", "--key", "user", "--init-model", "m", "--rule", "arow"], "--init-model keeps"),
-        (["train", "rows.csv", "--key", "genre", "--init-model", "m"], "the model has the keys of 'user', got 'genre'"),
-        (["predict", "m", "rows.csv", "--margin"], "--margin: not supported for a model of train --key"),
-        (["evaluate", "m", "rows.csv", "--set", "0.9"], "--set: not supported for a model of train --key"),
-        (["predict", "m", "first.txt"], "user"),
-        (["inspect", "m", "--key", "u77"], "no row had user = 'u77' (did you mean 'u7'?)"),
-        (["inspect", "m", "--row", "{}"], "--row: not supported for a model of train --key"),
-    ],
-)
-def test_wrong_uses_are_one_line(folder: Path, arguments: list[str], message: str) -> None:
-    here("train", "rows.csv", "--label", "said", "--key", "user", "-q", "-o", "m", cwd=folder)
-    (folder / "first.txt").write_text("said,genre,price\nyes,g1,2\n")
-    found = here(*arguments, cwd=folder)
-    assert found.returncode in (1, 2)
-    assert message in found.stderr and len(found.stderr.strip().splitlines()) <= 2, found.stderr

@@ -34,22 +34,15 @@ ALL = dict(commands())
 WRITING = ("Write", "Save", "Cache", "draw")  # words in the help of options that write
 # What each command needs besides the options under test.
 NEEDED = {
-    "train": {"data": "data.svm"},
-    "predict": {"model_path": "model.cw", "data": "data.svm"},
-    "evaluate": {"model_path": "model.cw", "data": "data.svm"},
-    "compare": {"data": "data.svm"},
-    "look": {"data": "data.svm"},
-    "topics train": {"data": "data.svm"},
-    "topics predict": {"model_path": "model.cw", "data": "data.svm"},
-    "topics show": {"model_path": "model.cw"},
-    "convert": {"data": "data.svm", "output_path": "free.svm"},
-    "inspect": {"model_path": "model.cw"},
+    "train": {"data": "data.svm"}, "predict": {"model_path": "model.cw", "data": "data.svm"},
+    "evaluate": {"model_path": "model.cw", "data": "data.svm"}, "compare": {"data": "data.svm"},
+    "look": {"data": "data.svm"}, "topics train": {"data": "data.svm"},
+    "topics predict": {"model_path": "model.cw", "data": "data.svm"}, "topics show": {"model_path": "model.cw"},
+    "convert": {"data": "data.svm", "output_path": "free.svm"}, "inspect": {"model_path": "model.cw"},
     "merge": {"paths": "model.cw", "output_path": "free.cw"},
     "cache": {"data": "data.svm", "output_path": "free.cache"},
-    "sample": {"name": "messages", "output_path": "free.jsonl"},
-    "demo": {},
-    "serve": {"folder": "served"},
-}
+    "sample": {"name": "messages", "output_path": "free.jsonl"}, "demo": {}, "serve": {"folder": "served"},
+}  # fmt: skip
 
 
 def of_type(command, kind):

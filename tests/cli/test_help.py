@@ -134,7 +134,7 @@ def run_examples(ok, folder, command):
             ok(*arguments)
 
 
-@pytest.mark.long
+@pytest.mark.long("runs all examples")
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_examples_run_in_their_order(ok, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -145,7 +145,7 @@ def test_examples_run_in_their_order(ok, tmp_path, monkeypatch):
     assert {"spam.cw", "clicks.cw", "predicted.csv", "messages.svm", "both.cw", "topics.cw", "five.cw"} <= written
 
 
-@pytest.mark.long
+@pytest.mark.long("runs all examples")
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 @pytest.mark.parametrize("name", SLOW)
 def test_examples_that_take_long_run(ok, tmp_path, monkeypatch, name):

@@ -108,6 +108,7 @@ def test_the_runs_show_what_they_are_to_show(hostile, call):
     assert r"\x1b]0;t\x07\x1b[31m\x9b31m" in out and r"spam\x1b" in out and "folder\\x1b" in out
 
 
+@pytest.mark.long("starts a process on a terminal")
 def test_predictions_are_data_in_pipes_and_text_on_a_terminal(hostile, call):
     arguments = ["predict", str(hostile / "named.cw"), str(hostile / "data.jsonl"), "--output-format", "csv"]
     code, piped, err = call(*arguments)
@@ -158,7 +159,7 @@ def test_commands_print_through_one_function():
     assert not found, "\n".join(found)
 
 
-@pytest.mark.long
+@pytest.mark.long("all characters there are")
 def test_exactly_the_control_characters_are_escaped():
     marks = {"\u061c", "\u200e", "\u200f"}  # of the direction of text, besides those that embed, override or isolate it
     embedding = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -70,6 +70,7 @@ def test_columns_have_their_types_and_counts(ok, files, name):
     assert found["label"] == {"column": "label", "kind": "classes", "classes": classes}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [("table.csv", ["--text", "note"]), ("table.csv", ["--label", "town", "--missing-label", "skip"]),
@@ -162,12 +163,6 @@ def test_of_many_columns_the_first_are_shown(ok, tmp_path):
 def test_the_first_of_several_files_is_shown(ok, files):
     found = looked(ok, files / "prices.csv", files / "prices.csv")
     assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)
-
-
-def test_standard_input_and_caches_are_refused(ok, call, files):
-    assert "read twice" in call("look", "-")[2]
-    ok("cache", files / "rows.svm", "-o", files / "rows.cache")
-    assert "is a cache" in call("look", files / "rows.cache")[2]
 
 
 def test_a_set_of_labels_and_numbers_to_predict_are_named(ok, files):

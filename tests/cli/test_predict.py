@@ -3,7 +3,6 @@
 import csv
 import json
 import math
-import subprocess
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from confidently.data import open_stream
 from confidently.data.features import Strings
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.model import Model
-from tests.command_line import COMMAND, process, rows
+from tests.command_line import rows
 
 LABELS = [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1")]
 EVERYTHING = ("--proba", "--margin", "--std", "--variance", "--ranking")
@@ -87,41 +86,6 @@ def test_the_best_classes_have_the_numbers_of_all(ok, trained, top):
     assert header[1:] == ["ranking", *(f"proba:top{k + 1}" for k in range(len(found[0]["ranking"])))]
 
 
-def test_formats_say_the_same(ok, trained, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    path, model = trained
-    out = {kind: tmp_path / f"out.{kind}" for kind in ("tsv", "csv", "jsonl", "parquet")}
-    for file in out.values():
-        assert ok("predict", model, path, *EVERYTHING, "-o", file) == ""
-    lines = [line.split("\t") for line in out["tsv"].read_text().splitlines()]
-    assert lines == list(csv.reader(out["csv"].read_text().splitlines()))
-    table = parquet.read_table(out["parquet"])
-    assert table.column_names == lines[0] and table.num_rows == 200
-    columns = list(zip(*lines[1:], strict=True))
-    entries = [json.loads(line) for line in out["jsonl"].read_text().splitlines()]
-    for header, column in zip(lines[0], columns, strict=True):
-        name, _, part = header.partition(":")
-        values = [entry[name][part] if part else entry[name] for entry in entries]
-        assert table[header].to_pylist() == values
-        if isinstance(values[0], float):
-            np.testing.assert_allclose([float(text) for text in column], values, rtol=1e-8)
-        else:
-            assert list(column) == [",".join(map(str, v)) if isinstance(v, list) else str(v) for v in values]
-    assert out["tsv"].read_text() == ok("predict", model, path, *EVERYTHING)
-    assert out["csv"].read_text() == ok("predict", model, path, *EVERYTHING, "--output-format", "csv")
-
-
-def test_the_plain_answer_is_the_class_alone(ok, trained, tmp_path):
-    path, model = trained
-    plain = ok("predict", model, path)
-    _, *with_margins = ok("predict", model, path, "--margin").splitlines()
-    assert plain.splitlines() == [line.split("\t")[0] for line in with_margins]
-    ok("predict", model, path, "-o", tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(newline="") as file:
-        (header,), *body = csv.reader(file)
-    assert header in ("class", "labels") and [line[0] if line else "" for line in body] == plain.splitlines()
-
-
 def test_abstaining_below_a_probability(ok, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
@@ -179,37 +143,6 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
         assert header[0] == name and len({len(line) for line in [header, *lines]}) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["--abstain", "1.5"], "--abstain"),
-        (["--output-format", "parquet"], "Parquet cannot be written to standard output; use -o FILE"),
-        (["--output-format", "csv", "--json"], "--json writes JSON Lines, got --output-format csv; use one of the two"),
-        (["--output-format", "xml"], "--output-format"),
-        (["-o", "{data}"], "is also an input"),
-        (["-o", "{model}"], "is also an input"),
-        (["--keep", "class"], "--keep: 'class' is also a column of predictions"),
-        (["--keep", "a,a"], "--keep: duplicate column 'a'"),
-        (["--keep", "a", "--proba"], "svmlight has no 'a' to keep"),
-    ],
-)
-def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
-    model = tmp_path / "m.cw"
-    ok("train", data, "--rule=arow", "-q", "-o", model)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    code, out, err = call("predict", model, data, *(a.format(data=data, model=model) for a in arguments))
-    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
-    assert problem in err and {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_multilabel_models_do_not_abstain(ok, call, tmp_path):
-    path, model = tmp_path / "data.svm", tmp_path / "m.cw"
-    path.write_text(rows(50, LABELS[2]))
-    ok("train", path, "--rule=arow", "-q", "-o", model)
-    code, _, err = call("predict", model, path, "--abstain", "0.9")
-    assert code == 2 and "--abstain needs a model of one class per row" in err
-
-
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
 def test_input_that_breaks_off_leaves_no_output(ok, call, data, tmp_path, kind):
     pytest.importorskip("pyarrow")
@@ -230,27 +163,3 @@ def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
     found = parquet.ParquetFile(path)
     assert [found.metadata.row_group(k).num_rows for k in range(found.num_row_groups)] == [300, 300]
     assert found.read()["class"].to_pylist() == ([1, 2] * 49 + [None, 2]) * 6
-
-
-def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
-    code = (
-        "import sys; from confidently.cli import run; "
-        "assert run(['predict', *sys.argv[1:], '--proba', '--json']) == 0; assert 'pyarrow' not in sys.modules"
-    )
-    subprocess.run([COMMAND[0], "-c", code, tmp_path / "m.cw", data], check=True, stdout=subprocess.DEVNULL)
-
-
-@pytest.mark.long
-def test_a_reader_that_has_gone_ends_json_too(data, tmp_path):
-    path = tmp_path / "long.svm"
-    path.write_text(rows(30_000))
-    process("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
-    with subprocess.Popen(
-        [*COMMAND, "predict", tmp_path / "m.cw", path, "--json", "--proba"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as asked:
-        asked.stdout.readline()
-        asked.stdout.close()
-        assert asked.stderr.read() == b"" and asked.wait() == 141

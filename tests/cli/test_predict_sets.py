@@ -1,8 +1,6 @@
 """predict --set and --max-risk, what evaluate measures of them, and alarms of training."""
 
-import csv
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -25,8 +23,6 @@ def files(tmp_path_factory):
     frame.assign(label=NAMES[y]).iloc[order[:1200]].to_csv(folder / "old.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[order[1200:]].to_csv(folder / "new.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[np.tile(order, 2)].to_csv(folder / "twice.csv", index=False)
-    turned = np.where(np.argsort(order) < len(y) // 2, y, 9 - y)  # labels of the second half
-    frame.assign(label=turned).iloc[order].to_csv(folder / "moved.csv", index=False)
     frame.assign(label=X[:, 10]).to_csv(folder / "numbers.csv", index=False)
     for name, rows in (("old", order[:1200]), ("new", order[1200:])):
         lines = (
@@ -54,19 +50,6 @@ def new_rows(files):
     return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
 
 
-def test_sets_are_those_of_python_the_most_probable_first(ok, model, files):
-    trained, (X, _) = load(model), new_rows(files)
-    found = [
-        json.loads(line) for line in ok("predict", model, files / "new.csv", "--set", "0.99", "--json").splitlines()
-    ]
-    expected, p = trained.predict_set(X, 0.99), trained.predict_proba(X)
-    assert expected.sum(axis=1).max() > 2
-    for row, entry in enumerate(found):
-        best = np.argsort(-p[row], kind="stable")
-        assert entry["set"] == trained.classes_[[k for k in best if expected[row, k]]].tolist()
-        assert list(entry) == ["class", "set"]
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
     model, data = request.getfixturevalue("model" if kind == "csv" else "labels"), files / f"new.{kind}"
@@ -80,45 +63,6 @@ def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
     assert measured["mean_size"] == pytest.approx(np.mean([len(own) for own in names]))
     by_class = json.loads(ok("evaluate", model, data, "--set", "0.9", "--json"))["set"]
     assert measured["mean_size"] != by_class["mean_size"]
-
-
-def test_answers_are_withheld_where_python_abstains(ok, model, files):
-    trained, (X, _) = load(model), new_rows(files)
-    leave = trained.abstain(X, 0.03)
-    assert 0 < leave.mean() < 0.5
-    found = ok("predict", model, files / "new.csv", "--max-risk", "0.03").splitlines()
-    assert found == np.where(leave, "-", trained.predict(X)).tolist()
-    lines = ok("predict", model, files / "new.csv", "--max-risk", "0.03", "--json").splitlines()
-    assert [json.loads(line)["class"] is None for line in lines] == leave.tolist()
-
-
-def test_formats_say_the_same(ok, model, files, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    for kind in ("tsv", "csv", "jsonl", "parquet"):
-        ok("predict", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03", "-o", tmp_path / f"out.{kind}")
-    sets = [json.loads(line)["set"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    tsv = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
-    assert tsv == list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
-    assert tsv[0] == ["class", "set"]
-    assert [cells[1] for cells in tsv[1:]] == [",".join(names) for names in sets]
-    table = parquet.read_table(tmp_path / "out.parquet")
-    assert table["set"].to_pylist() == sets
-    assert [name is None for name in table["class"].to_pylist()] == [cells[0] == "-" for cells in tsv[1:]]
-
-
-def test_sets_of_labels_have_those_that_cannot_be_excluded(ok, labels, files):
-    found = ok("predict", labels, files / "new.jsonl", "--set", "0.95", "--json").splitlines()
-    true = [set(json.loads(line)["label"]) for line in (files / "new.jsonl").read_text().splitlines()]
-    sets = [set(json.loads(line)["set"]) for line in found]
-    measured = json.loads(ok("evaluate", labels, files / "new.jsonl", "--set", "0.95", "--json"))
-    inside, relevant = sum(len(a & b) for a, b in zip(sets, true, strict=True)), sum(map(len, true))
-    assert measured["set"]["coverage"] == pytest.approx(inside / relevant)
-    assert measured["set"]["mean_size"] == pytest.approx(np.mean([len(one) for one in sets]))
-    assert inside / relevant > 0.88
-    for entry in measured["classes"]:
-        rows = [k for k, names in enumerate(true) if entry["name"] in names]
-        assert entry["coverage"] == pytest.approx(np.mean([entry["name"] in sets[k] for k in rows]))
-        assert entry["mean_size"] == pytest.approx(np.mean([len(sets[k]) for k in rows]))
 
 
 def test_what_is_measured_is_what_is_predicted(ok, model, files):
@@ -158,38 +102,6 @@ def test_windows_are_of_a_thousand_rows(ok, model, files):
     assert "lowest in any 1,000 rows" in text and "highest in any 1,000 rows" in text
 
 
-def test_measures_by_the_value_of_a_column(ok, model, files):
-    """Rows of one value alone have the same measures."""
-    frame = pd.read_csv(files / "new.csv")
-    groups = json.loads(ok("evaluate", model, files / "new.csv", "--set", "0.9", "--by", "p2", "--json"))["by"]
-    assert groups["column"] == "p2"
-    assert [float(one["value"]) for one in groups["groups"]] == sorted(frame["p2"].unique())
-    for one in groups["groups"][::5]:
-        frame[frame["p2"] == float(one["value"])].to_csv(files / "group.csv", index=False)
-        alone = json.loads(ok("evaluate", model, files / "group.csv", "--set", "0.9", "--json"))
-        own = {"rows": alone["rows"], "error": alone["error"]}
-        own |= {name: alone["set"][name] for name in ("coverage", "mean_size")}
-        assert {name: one[name] for name in own} == pytest.approx(own)
-    text = ok("evaluate", model, files / "new.csv", "--set", "0.9", "--by", "p2")
-    assert re.search(r"\n\np2 +rows +error +coverage +size of sets\n", text)
-    assert "set" not in json.loads(ok("evaluate", model, files / "new.csv", "--by", "p2", "--json"))["by"]["groups"][0]
-
-
-def test_measures_of_labels_and_of_numbers_by_the_value_of_a_column(ok, labels, files, tmp_path):
-    found = json.loads(ok("evaluate", labels, files / "new.jsonl", "--set", "0.9", "--by", "p2", "--json"))
-    assert sum(one["rows"] for one in found["by"]["groups"]) == found["rows"]
-    assert {"subset_accuracy", "coverage", "mean_size"} < set(found["by"]["groups"][0])
-    exact = sum(one["rows"] * one["subset_accuracy"] for one in found["by"]["groups"]) / found["rows"]
-    assert exact == pytest.approx(found["subset_accuracy"])
-    ok("train", files / "numbers.csv", "--regression", "--rule", "ridge", "-q", "-o", tmp_path / "n.cw")
-    found = json.loads(ok("evaluate", tmp_path / "n.cw", files / "numbers.csv", "--by", "p2", "--json"))
-    for name, total in (("mae", found["mae"]), *((k, found["interval"][k]) for k in ("coverage", "mean_width"))):
-        mean = sum(one["rows"] * one[name] for one in found["by"]["groups"]) / found["rows"]
-        assert mean == pytest.approx(total)
-    text = ok("evaluate", tmp_path / "n.cw", files / "numbers.csv", "--by", "p2")
-    assert re.search(r"\n\np2 +rows +MAE +coverage +mean width\n", text)
-
-
 def test_unknown_classes_are_in_no_set(ok, model, files, tmp_path):
     text = (files / "new.csv").read_text().replace(",d3\n", ",unknown\n")
     (tmp_path / "unknown.csv").write_text(text)
@@ -199,37 +111,6 @@ def test_unknown_classes_are_in_no_set(ok, model, files, tmp_path):
     lost = three["rows"] * three["coverage"] / known["rows"]
     assert found["set"]["coverage"] == pytest.approx(known["set"]["coverage"] - lost)
     assert next(entry for entry in found["classes"] if entry["name"] == "d3")["coverage"] is None
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_what_cannot_be_promised_is_one_error(command, call, ok, model, labels, files, tmp_path):
-    def error(*arguments):
-        code, out, told = call(command, *arguments)
-        assert (code, out) == (2, "") and told.count("\n") == 1, told
-        return told
-
-    new = files / "new.csv"
-    for option in ("--set", "--max-risk"):
-        for value in ("0", "1", "90", "nan"):
-            assert f"Invalid value for '{option}'" in error(model, new, option, value)
-    assert "--max-risk needs a model of one class per row" in error(labels, files / "new.jsonl", "--max-risk", "0.1")
-    ok("train", files / "old.csv", "--rule", "arow", "--calibration", "none", "-q", "-o", tmp_path / "none.cw")
-    assert "--set needs a calibration" in error(tmp_path / "none.cw", new, "--set", "0.9")
-    assert "--max-risk needs a calibration" in error(tmp_path / "none.cw", new, "--max-risk", "0.1")
-    ok("train", files / "numbers.csv", "--regression", "--rule", "ridge", "-q", "-o", tmp_path / "numbers.cw")
-    assert "numbers" in error(tmp_path / "numbers.cw", files / "numbers.csv", "--set", "0.9")
-    if command == "evaluate":
-        assert "has no column 'nothing'" in error(model, new, "--by", "nothing")
-    assert "--set-together is about the sets of --set; use both" in error(model, new, "--set-together")
-    words = tmp_path / "words.txt"
-    words.write_text("a\tred green red\nb\tblue green sky\n" * 20)
-    ok("topics", "train", words, "--topics", "2", "-q", "-o", tmp_path / "topics.cw")
-    assert "topic model" in error(tmp_path / "topics.cw", words, "--set", "0.9")
-
-
-def test_two_ways_to_abstain_exclude_each_other(call, model, files):
-    told = call("predict", model, files / "new.csv", "--max-risk", "0.1", "--abstain", "0.9")[2]
-    assert "--abstain and --max-risk are mutually exclusive" in told
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -247,66 +128,34 @@ def test_warnings_say_what_few_rows_leave_open(command, model, files):
         assert first["set"]["coverage"] == 1.0 and first["set"]["mean_size"] == 10.0
 
 
-@pytest.mark.parametrize("auto", [False, True])
-def test_alarms_of_numbers_are_reported_where_there_are_any(auto, ok, tmp_path):
-    generator, n = np.random.default_rng(0), 3000
+ALARMED = {
+    "classes": ["--rule", "arow"],
+    "numbers": ["--regression", "--rule", "ridge"],
+    "stack": ["--auto", "--regression"],
+}
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", pytest.param("stack", marks=pytest.mark.long("stacks"))])
+def test_alarms_are_reported_where_there_are_any(call, ok, tmp_path, kind):
+    generator, n = np.random.default_rng(0), 2400
     x, noise = generator.normal(size=n), generator.normal(size=n)
-    frame = pd.DataFrame({"x": x, "label": 2.0 * x + noise * np.where(np.arange(n) < 2000, 0.1, 5.0)})
+    labels = 2.0 * x + noise * np.where(np.arange(n) < 1600, 0.1, 5.0)
+    if kind == "classes":
+        labels = np.where(np.arange(n) < 1600, 1, -1) * (x + 0.1 * noise) > 0
+    frame, model = pd.DataFrame({"x": x, "label": labels}), tmp_path / "m.cw"
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    frame.iloc[:2000].to_csv(tmp_path / "calm.csv", index=False)
-    how = ("--auto", "--regression") if auto else ("--regression", "--rule", "ridge")
-    text = ok("train", "--no-shuffle", tmp_path / "rows.csv", *how, "-o", tmp_path / "m.cw")
-    found = load(tmp_path / "m.cw").learner_.conformal
-    assert found.alarms and 2000 < found.last_alarm <= n - found.rows_since_alarm
-    for shown in (text, ok("inspect", tmp_path / "m.cw")):
-        assert f"drift alarm at row {found.last_alarm:,}" in shown
-    facts = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
-    assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
-    text = ok("train", "--no-shuffle", tmp_path / "calm.csv", *how, "-o", tmp_path / "calm.cw")
-    assert "drift alarm" not in text and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
-    facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
-    assert (facts["alarms"], facts["last_alarm"]) == (0, None)
-
-
-def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
-    moved = tmp_path / "moved.cw"
-    code, out, told = call("train", "--no-shuffle", files / "moved.csv", "--rule", "arow", "-o", moved)
-    found = load(moved).learner_.conformal
-    assert code == 0 and found.alarms
-    times = f" ({found.alarms} alarms)" if found.alarms > 1 else ""
-    text = f"drift alarm at row {found.last_alarm:,}{times}"
-    assert text in out and "drift alarm at row" in told
-    assert text in ok("inspect", moved)
-    facts = json.loads(ok("inspect", moved, "--json"))
-    assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
-    events = [
-        json.loads(line)
-        for line in ok("train", "--no-shuffle", files / "moved.csv", "--rule", "arow", "--json").splitlines()
-    ]
-    assert (events[-1]["alarms"], events[-1]["last_alarm"]) == (found.alarms, found.last_alarm)
-    [first, *_] = [event for event in events if event.get("event") == "alarm"]
+    frame.iloc[:1600].to_csv(tmp_path / "calm.csv", index=False)
+    train = ["train", "--no-shuffle", *ALARMED[kind], "-o", model]
+    code, out, told = call(*train, tmp_path / "rows.csv")
+    found = load(model).learner_.conformal
+    assert code == 0 and found.alarms and 1600 < found.last_alarm <= n - found.rows_since_alarm
+    text = f"drift alarm at row {found.last_alarm:,}" + (f" ({found.alarms} alarms)" if found.alarms > 1 else "")
+    assert text in out and "drift alarm at row" in told and text in ok("inspect", model)
+    *events, result = map(json.loads, ok(*train, tmp_path / "rows.csv", "--json").splitlines())
+    for facts in (json.loads(ok("inspect", model, "--json")), result):
+        assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
+    first = next(event for event in events if event.get("event") == "alarm")
     assert 1 <= first["alarms"] <= found.alarms and first["last_alarm"] <= found.last_alarm
-    calm = ok("train", "--no-shuffle", files / "old.csv", "--rule", "arow", "-o", tmp_path / "calm.cw")
-    assert "drift alarm" not in calm and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
-    facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
+    assert "drift alarm" not in ok(*train, tmp_path / "calm.csv") and "drift alarm" not in ok("inspect", model)
+    facts = json.loads(ok("inspect", model, "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("options", [("--rule", "arow"), ("--auto",)])
-@pytest.mark.parametrize("data", ["new.csv", "new.jsonl", "numbers.csv"])
-def test_novelty_is_that_of_python(options, data, ok, files, tmp_path):
-    given = ("--regression", "--auto") if data == "numbers.csv" else options
-    ok("train", files / data.replace("new", "old"), *given, "-q", "-o", tmp_path / "m.cw")
-    lines = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--json").splitlines()
-    expected = np.concatenate(list(load(tmp_path / "m.cw").predict_stream(files / data, "novelty")))
-    assert [json.loads(line)["novelty"] for line in lines] == pytest.approx(expected.tolist(), abs=1e-6)
-    assert 0.0 < expected.min() < 0.2 and list(json.loads(lines[0]))[-1] == "novelty"
-    with_more = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--std").splitlines()
-    assert with_more[0].split("\t")[-1] == "novelty"
-
-
-def test_novelty_needs_a_calibration(call, files, ok, tmp_path):
-    ok("train", files / "old.csv", "--rule", "arow", "--calibration", "none", "-q", "-o", tmp_path / "m.cw")
-    told = call("predict", tmp_path / "m.cw", files / "new.csv", "--novelty")[2]
-    assert "--novelty needs a calibration, which --calibration none leaves out" in told

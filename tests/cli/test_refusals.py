@@ -25,30 +25,6 @@ def refused(call, folder, arguments):
     return err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["compare", "{data}", "--rules", "arow,none"], "--rules: unknown rule 'none'"),
-        (
-            ["compare", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,+1,2"],
-            'use multiclass="joint"',
-        ),
-        (["train", "{data}", "--rule=arow", "--classes", "1"], "--classes: expected two or more different names"),
-        (["train", "{data}", "--rule=arow", "--classes", "1,+1"], "--classes: expected two or more different names"),
-        (["train", "{data}", "--rule-param", "c"], "--rule-param: expected NAME=VALUE with a number"),
-        (["train", "{data}", "--rule-param", "c=1", "--rule-param", "c=2"], "each name once, got 'c=2'"),
-        (["train", "{data}", "--rule-param", "c=x"], "--rule-param: expected NAME=VALUE with a number"),
-        (["train", "{data}", "{folder}/rows.vw", "--rule=arow"], "the files of a stream must have one format"),
-        (
-            ["topics", "train", "{folder}/empty.svm", "--stream", "--classes", "1,2", "--on-error", "skip", "-q"],
-            "empty.svm: no documents",
-        ),
-    ],
-)
-def test_arguments_that_make_no_sense(call, folder, arguments, problem):
-    assert problem in refused(call, folder, arguments)
-
-
 def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
     (folder / "m.cw").touch()
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # permissions do not bind an administrator
@@ -57,12 +33,7 @@ def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    ("module", "arguments"),
-    [
-        (plot, ["compare", "{data}", "--plot", "{folder}/p.png"]),
-    ],
-)
+@pytest.mark.parametrize(("module", "arguments"), [(plot, ["compare", "{data}", "--plot", "{folder}/p.png"])])
 def test_pictures_without_matplotlib(call, folder, monkeypatch, module, arguments):
     monkeypatch.setattr(module, "can_plot", lambda: False)
     assert "matplotlib is not installed; run pip install '.[plots]'" in refused(call, folder, arguments)
@@ -141,15 +112,3 @@ def test_errors_that_are_not_the_user_s_stay_as_they_are(monkeypatch):
     monkeypatch.setattr("confidently.cli.commands.rules._detailed", fails)
     with pytest.raises(RuntimeError, match="a mistake in the program"):
         run(["rules", "arow"])
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_a_model_behind_its_data_is_named(ok, call, tmp_path, command):
-    data, model = tmp_path / "rows.csv", tmp_path / "m.cw"
-    data.write_text("label,x\n" + "a,1\nb,3\n" * 5)
-    ok("train", data, "--rule=arow", "-q", "-o", model)
-    code, out, err = call(command, data, model)
-    assert (code, out) == (2, "")
-    assert err == f"confidently: error: {model} is a model and {data} is not; put the model first: {model} {data}\n"
-    code, _, err = call(command, data, data)
-    assert code == 2 and f"{data}: not a model file, but CSV data; expected a file that save or" in err

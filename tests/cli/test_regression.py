@@ -1,8 +1,6 @@
 """Regressions on the command line: what train, predict, evaluate and inspect say about numbers."""
 
 import json
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -63,21 +61,6 @@ def test_a_model_is_that_of_the_regressor_and_evaluated_by_plain_formulas(ok, da
     assert "RMSE" in text and "coverage of 90 % intervals" in text
 
 
-def test_predictions_have_deviations_and_limits(ok, data):
-    _, path = train(ok, data, "--regression")
-    model, new = load(path), data.parent / "new.csv"
-    lines = ok("predict", path, new, "--std", "--interval", "0.8", "--keep", "a", "--json").splitlines()
-    rows = [json.loads(line) for line in lines]
-    mean, std = model.predict(X[3000:], return_std=True)
-    lower, upper = model.predict_interval(X[3000:], 0.8).T
-    assert [float(row["a"]) for row in rows] == X[3000:, 0].tolist()
-    for name, expected in {"prediction": mean, "std": std, "lower": lower, "upper": upper}.items():
-        np.testing.assert_allclose([row[name] for row in rows], expected, rtol=1e-9)
-    np.testing.assert_allclose(np.loadtxt(ok("predict", path, new).splitlines()), mean, rtol=1e-8)
-    header = ok("predict", path, new, "--interval", "0.8").splitlines()[0]
-    assert header == "prediction\tlower\tupper"
-
-
 @pytest.mark.parametrize("options, regression", [
     ((), True), (("--classification",), None), (("--rule", "arow"), None), (("--classes", "1,2"), None),
 ])  # fmt: skip
@@ -89,7 +72,7 @@ def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(c
         assert code == 2 and "is not a class" in err and "--regression" in err
 
 
-@pytest.mark.long
+@pytest.mark.long("six trainings of thousands of rows")
 def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, data):
     for n, numbers in ((29, False), (30, True), (3000, True)):
         data.write_text(table(slice(0, n), 7 * np.arange(4000)))
@@ -102,6 +85,7 @@ def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, dat
     assert "RMSE" not in call("train", data, "--label", "y", "--classification")[1]
 
 
+@pytest.mark.long("seven trainings of thousands of rows")
 def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
     for n, mentioned in ((3, False), (77, True), (500, True)):
         data.write_text(table(slice(0, 2000), np.arange(4000) % n))
@@ -114,59 +98,6 @@ def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
         assert (text in err) == mentioned and text not in silent
     result, _ = train(ok, data, "--no-shuffle", "--rule", "poisson")
     assert result["rule"]["name"] == "poisson" and result["target_offset"] == pytest.approx(63.5)  # of the first 128
-
-
-@pytest.mark.parametrize("options", [
-    (), ("--covariance", "diag"), ("--rule", "arow_eps", "--covariance", "full"), ("--holdout", "0.1", "--early-stop"),
-])  # fmt: skip
-def test_an_interrupted_training_resumes_to_the_same_bytes(ok, call, data, options, monkeypatch):
-    from confidently.cli.training.loop import TrainingLoop
-
-    arguments = ("--regression", "--passes", "2", "--checkpoint-every", "700", *options)
-    _, whole = train(ok, data, *arguments, model="whole.cw")
-    save, saved = TrainingLoop._save_checkpoint, []
-
-    def interrupted(training):
-        save(training)
-        saved.append(training.position.now.rows)
-        if len(saved) in (2, 5):
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(TrainingLoop, "_save_checkpoint", interrupted)
-    path = data.parent / "m.cw"
-    for _ in range(2):
-        code, _, err = call(
-            "train", data, "--covariance=auto", "--label", "y", "-q", "-o", path, *arguments, "--resume"
-        )
-        assert code == 130 and "resume with" in err
-    result = json.loads(
-        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", path, *arguments, "--resume")
-    )
-    assert path.read_bytes() == whole.read_bytes()
-    assert result["rows"] == 3000 and result["rmse"] is not None
-
-
-def test_more_data_continue_a_model(ok, data):
-    both = data.parent / "both.csv"
-    both.write_text(table(slice(None)))
-    _, first = train(ok, data, "--regression")
-    result = json.loads(
-        ok("train", data.parent / "new.csv", "--init-model", first, "-q", "--json", "-o", data.parent / "2.cw")
-    )
-    assert result["rows_seen"] == 4000
-    _, whole = train(ok, both, "--regression", model="both.cw")
-    np.testing.assert_allclose(load(data.parent / "2.cw").coef_, load(whole).coef_, rtol=1e-9)
-
-
-def test_a_cache_of_numbers_trains_the_same_model(ok, data):
-    cache = data.parent / "rows.cache"
-    _, direct = train(ok, data, "--regression")
-    _, by_the_way = train(ok, data, "--regression", "--cache", cache, model="2.cw")
-    ok("train", cache, "--covariance=auto", "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
-    assert direct.read_bytes() == by_the_way.read_bytes() == (data.parent / "3.cw").read_bytes()
-    ok("cache", data, "--label", "y", "--regression", "-o", data.parent / "2.cache")
-    ok("train", data.parent / "2.cache", "--covariance=auto", "-q", "-o", data.parent / "4.cw")
-    assert (data.parent / "4.cw").read_bytes() == direct.read_bytes()
 
 
 def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
@@ -246,27 +177,6 @@ def test_contributions_to_each_of_several_numbers_are_those_to_one(ok, tmp_path,
         explain_number(Model.load(tmp_path / "several.cw"), one_row(np.array([0.5, -1.5, 0.0])))
 
 
-@pytest.mark.long
-def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
-    pytest.importorskip("distributed")
-    data, new = data.parent / "rows.jsonl", data.parent / "new.jsonl"  # which can be cut, as CSV cannot
-    for path, part in ((data, slice(0, 3000)), (new, slice(3000, 4000))):
-        rows = zip(Y[part].tolist(), X[part].tolist(), strict=True)
-        path.write_text("".join(json.dumps({"y": y} | dict(zip("abc", x, strict=True))) + "\n" for y, x in rows))
-    arguments = ("--label", "y", "--workers", 1, "--partitions", 3, "--rounds", 4)
-    code, out, err = call("train", data, "--covariance=auto", *arguments, "-o", data.parent / "parts.cw")
-    assert code == 0 and "cluster    3 partitions on 1 worker, 4 rounds" in out
-    assert "labels are numbers, such as" in err and "RMSE" in err
-    result, whole = train(ok, data, "--regression")
-    found, expected = load(data.parent / "parts.cw"), load(whole)
-    for name in ("coef_", "intercept_", "variance_", "noise_variance_"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
-    assert found.n_seen_ == 3000 and result["rmse"] < found.rmse_ < 2 * result["rmse"]
-    more = ("--init-model", data.parent / "parts.cw", "-o", data.parent / "more.cw")
-    result = json.loads(ok("train", new, "--workers", 1, "--rounds", 1, *more, "--json", "-q"))
-    assert (result["rows"], result["rows_seen"], result["rounds"]) == (1000, 4000, 1) and result["rmse"] > 0
-
-
 def test_merged_parts_are_one_training(ok, data):
     rows = data.read_text().splitlines(keepends=True)
     for k, part in enumerate((rows[1:1000], rows[1000:])):
@@ -280,48 +190,6 @@ def test_merged_parts_are_one_training(ok, data):
     np.testing.assert_allclose(found.predict_interval(X, 0.9), expected.predict_interval(X, 0.9), atol=0.12)
     assert result["rows_seen"] == sum(part["rows_seen"] for part in result["merged"]) == 3000
     assert "mistakes" not in result["merged"][0] and "RMSE" in ok("merge", *paths, "-o", data.parent / "2.cw")
-
-
-def test_rules_lists_regression_rules_apart(ok):
-    text = ok("rules")
-    assert text.index("\narow ") < text.index("\nregression rule ") < text.index("\nridge ")
-    assert {rule["name"]: rule["predicts"] for rule in json.loads(ok("rules", "--json"))}["quantile"] == "numbers"
-    assert "alpha = (y - s)/(v + r)" in ok("rules", "ridge")
-
-
-@pytest.mark.parametrize("command, problem", [
-    (("train", "{data}", "--regression", "--rule", "arow"), "arow predicts classes; expected one of ridge"),
-    (("train", "{data}", "--classification", "--rule", "ridge"), "ridge predicts numbers; omit --classification"),
-    (("train", "{data}", "--regression", "--auto", "--average"), "--auto chooses its learners; omit --average"),
-    (("train", "{data}", "--regression", "--multilabel"), "--multilabel: not supported for a regression"),
-    (("train", "{data}", "--regression", "--workers", "2", "--covariance", "kernel"), "kernel"),
-    (("train", "{data}", "--regression", "--workers", "2", "--forget", "0.1"), "--forget: not supported on a cluster"),
-    (("train", "{data}", "--classification", "--covariance", "auto"), "auto is for --regression"),
-    (("train", "{data}", "--regression", "--forget", "1"), "forget"),
-    (("train", "{classes}", "--init-model", "{model}"), "target 'x' is not a number"),
-    (("predict", "{model}", "{data}", "--proba", "--top", "2"), "--proba, --top: the model predicts numbers"),
-    (("predict", "{classifier}", "{classes}", "--interval", "0.9"), "--interval needs a regression model"),
-    (("predict", "{model}", "{data}", "--interval", "1"), "--interval"),
-    (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
-    (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "--abstain needs a classifier; this model predicts"),
-    (("evaluate", "{model}", "{classes}"), "is not a number"),
-    (("inspect", "{model}", "--class", "x"), "predicts one number: --class is for several, and for"),
-    (("merge", "{model}", "{classifier}", "-o", "{data}.cw"), "m.cw predicts numbers and"),
-    (("merge", "{classifier}", "{model}", "-o", "{data}.cw"), "classes; merge models of one kind"),
-    (("merge", "{model}", "{data}", "-o", "{data}.cw"), "rows.csv: not a model file"),
-    (("compare", "{data}", "--rules", "arow,ridge"), "ridge predicts numbers; compare is for classifiers"),
-    (("topics", "show", "{model}"), "expected a topic model, got a regression model; use confidently predict"),
-])  # fmt: skip
-def test_what_does_not_fit_is_one_sentence(call, ok, data, command, problem):
-    _, model = train(ok, data, "--regression")
-    classes = data.parent / "classes.csv"
-    classes.write_text("y,a,b,c\nx,1,2,3\nz,2,3,4\n")
-    ok("train", classes, "--rule=arow", "--label", "y", "-q", "-o", data.parent / "c.cw")
-    names = {"data": data, "model": model, "classes": classes, "classifier": data.parent / "c.cw"}
-    arguments = [argument.format(**names) for argument in command]
-    code, _, err = call(*arguments, *(("--label", "y") if command[0] in ("train", "compare") and "--init-model" not in
-                                      command else ()))  # fmt: skip
-    assert code == 2 and err.count("\n") == 1 and problem in err
 
 
 def test_rows_that_are_skipped_are_counted(ok, data):

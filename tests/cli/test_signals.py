@@ -44,6 +44,7 @@ def test_a_signal_at_any_import_ends_in_one_line(data, tmp_path, number, struck)
     assert list(tmp_path.iterdir()) == [data]
 
 
+@pytest.mark.long("starts processes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("arguments", [["predict", "m.cw", "-", "-o", "new", "-q"], ["cache", "-", "-o", "new", "-q"]])
@@ -76,7 +77,7 @@ def test_a_signal_ends_the_wait_for_a_batch():
     assert signal.getsignal(signal.SIGTERM) is handler
 
 
-@pytest.mark.long
+@pytest.mark.long("starts a process")
 def test_an_ignored_signal_stays_ignored(data, tmp_path):
     """As under nohup."""
     model, struck = tmp_path / "m.cw", [str(int(signal.SIGHUP)), "numpy"]

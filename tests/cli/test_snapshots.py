@@ -20,6 +20,7 @@ import click
 import pytest
 
 from confidently.cli import COMMANDS, cli, run
+from tests.cli.refusals import REFUSALS, write_more_files
 from tests.command_line import rows
 
 FOLDER = Path(__file__).with_name("snapshots")
@@ -106,6 +107,7 @@ COMMAND_LINES = {
     "topics show": ["topics show t.topics --words 3", "topics show t.topics --json --words 2 --top 1"],
     "topics predict": ["topics predict t.topics few.txt --proba", "topics predict t.topics few.txt --json --no-topics"],
 }  # fmt: skip
+SNAPSHOTS = COMMAND_LINES | {f"refused {about}": lines for about, lines in REFUSALS.items()}
 # Long, or not the same everywhere; they have their own tests.
 ELSEWHERE = {"demo", "doctor", "completion", "serve"}
 
@@ -144,6 +146,7 @@ def write_files():
     made += ["topics train words.txt --topics 2 -o t.topics", "train --bandit decisions.jsonl -o n.bandit"]
     for line in made:
         assert run([*line.split(), "-q"]) == 0
+    write_more_files(run)
 
 
 def decisions():
@@ -162,7 +165,7 @@ def decisions():
 def said(line):
     """The command line, its exit code, its standard output and its standard error."""
     line = line.replace("{parts}", " ".join(f"part{k}.cw" for k in range(23)))
-    parts = [part for quoted in re.findall(r"'([^']*)'|(\S+)", line) for part in quoted if part]
+    parts = [quoted or part for quoted, part in re.findall(r"'([^']*)'|(\S+)", line)]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         for clock in CLOCKS:
@@ -193,7 +196,7 @@ def snapshot(name, files, folder):
     """What the command lines say in a copy of the files, as none of them is to find what another command has left."""
     shutil.copytree(files, folder, dirs_exist_ok=True)
     with contextlib.chdir(folder):
-        return "\n".join(said(line) for line in COMMAND_LINES[name])
+        return "\n".join(said(line) for line in SNAPSHOTS[name])
 
 
 def assert_alike(found, expected):
@@ -231,9 +234,22 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("always::confidently.data.DataWarning")
-@pytest.mark.parametrize("name", COMMAND_LINES)
+@pytest.mark.parametrize("name", SNAPSHOTS)
 def test_a_command_says_what_it_said(files, tmp_path, name):
     assert_alike(snapshot(name, files, tmp_path), file_of(name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.filterwarnings("always::confidently.data.DataWarning")
+@pytest.mark.parametrize("about", REFUSALS)
+def test_what_is_refused_is_one_line_and_leaves_all_files_as_they_were(files, tmp_path, monkeypatch, about):
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for line in REFUSALS[about]:
+        first, out, *err = said(line).splitlines()
+        assert (first, out) == (f"$ confidently {line} [2]", ""), err
+        assert [one.startswith("! confidently: error: ") for one in err] == [False] * (len(err) - 1) + [True], err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_every_command_has_a_snapshot_of_its_text_and_its_json():
@@ -266,7 +282,7 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as files:
         make_files(files)
-        for name in COMMAND_LINES:
+        for name in SNAPSHOTS:
             with tempfile.TemporaryDirectory() as folder:
                 found, file = snapshot(name, files, folder), file_of(name)
                 kept = file.read_text(encoding="utf-8") if file.exists() else ""

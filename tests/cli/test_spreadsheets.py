@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from confidently.models.model import Model
+from tests.command_line import here
 
 RANDOM = random.Random(1)
 OPTIONS = ["--decimal", ",", "--thousands", ".", "--units", "share,way", "--date-format", "%d/%m/%Y"]
@@ -32,12 +33,9 @@ def folder(tmp_path_factory):
         file.write("label;price;share;way;day\r\n")
         for label, price, share, way, day in found:
             cells = (
-                label,
-                "" if price is None else german(price),
-                f"{german(share, 1)} %",
-                f"{german(way)} km",
+                label, "" if price is None else german(price), f"{german(share, 1)} %", f"{german(way)} km",
                 "/".join(day),
-            )
+            )  # fmt: skip
             file.write(";".join(cells) + "\r\n")
     with open(folder / "plain.csv", "w") as file:
         file.write("label,price,share,way,day\n")
@@ -70,13 +68,11 @@ def learned(call, model, *arguments):
 
 
 def test_a_german_table_says_what_to_do(files):
-    from tests.command_line import process
-
-    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
+    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
     assert "column 'price' (" in err and "use --decimal , --thousands . to read them as numbers" in err
     assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
     assert "column 'day': dates and times (%d/%m/%Y), read as" in err
-    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
+    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
     assert err.count("\n") == 1 and "dates and times, read as" in err
 
 
@@ -169,13 +165,3 @@ def test_rows_without_a_label(call, files):
     found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", "--missing-label", "skip")
     assert found == ok(call, "evaluate", files / "n.cw", files / "without.csv", "-q", "--json")
     assert ok(call, "predict", files / "n.cw", files / "gap.csv", "-q").count("\n") == 400
-
-
-@pytest.mark.parametrize(("options", "problem"), [
-    (["--thousands", "."], "decimal and thousands must differ"), (["--delimiter", "x"], "delimiter must be one of"),
-    (["--units", "prices"], "no column 'prices' (did you mean 'price'?)"), (["--date-format", "%d"], "needs a day"),
-    (["--units", "price", "--category", "price"], "column 'price' is passed to --units and --category; use one"),
-])  # fmt: skip
-def test_options_that_do_not_fit(call, files, options, problem):
-    code, _, err = call("train", files / "plain.csv", "--rule=arow", "-q", *options)
-    assert code == 2 and problem in err and err.count("\n") == 1

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, load
+from confidently import load
 from confidently.cli.options.view import STANDARDIZED
-from tests.command_line import process
 
 RANDOM = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of raw columns
@@ -108,46 +107,6 @@ def test_text_beside_numbers_is_read(call, tmp_path):
     assert {"age", "income", "note:good"} <= set(load(model).features_.names)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
-    path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
-    ok("train", "--no-shuffle", path, "--rule=arow", "-q", "-o", model)
-    done = process(
-        "train",
-        "--no-shuffle",
-        "-",
-        "--rule=arow",
-        "--format",
-        suffix,
-        "-o",
-        tmp_path / "pipe.cw",
-        input=path.read_text(),
-    )
-    assert done.returncode == 0 and STANDARDIZED in done.stderr
-    assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
-
-
-def test_a_cache_of_a_table_trains_the_same(ok, tmp_path):
-    path = write(tmp_path / "rows.csv", objects())
-    ok("cache", path, "-o", tmp_path / "rows.cache")
-    for data, model in ((path, "a.cw"), (tmp_path / "rows.cache", "b.cw")):
-        ok("train", data, "--rule=arow", "-q", "-o", tmp_path / model)
-    assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
-    ok("cache", path, "--normalize", "l2", "-o", tmp_path / "scaled.cache")
-    assert "view" not in ok("train", tmp_path / "scaled.cache", "--rule=arow", "-q")
-
-
-@pytest.mark.parametrize(("view", "seen"), [([], "standard"), (["--view", "none"], None)])
-def test_training_continues_with_the_view_of_the_model(view, seen, ok, tmp_path):
-    path = write(tmp_path / "rows.csv", objects())
-    ok("train", path, "--rule=arow", *view, "-q", "-o", tmp_path / "m.cw")
-    ok("train", path, "-q", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "more.cw")
-    found = load(tmp_path / "more.cw")
-    assert found.n_seen_ == 2 * ROWS
-    assert (found.view.name if found.view else None) == seen
-
-
 def test_rules_are_compared_on_the_same_view(call, tmp_path):
     path = write(tmp_path / "rows.csv", objects())
     for view, seen in (
@@ -177,17 +136,3 @@ def test_no_factor_and_no_shift_of_a_column_changes_a_decision(factor, shift, ok
     np.testing.assert_allclose(margins[1], margins[0], rtol=1e-5, atol=1e-6)
     differ = np.array([a[0] != b[0] for a, b in zip(*found, strict=True)])
     assert (np.abs(margins[0][differ]) < 1e-6).all()
-
-
-@pytest.mark.parametrize("covariance", ["diag", "full"])
-@pytest.mark.parametrize("column", range(3))
-@pytest.mark.parametrize(("factor", "shift"), [(1e6, 0.0), (1.0, 1e6)])
-def test_nor_does_it_in_python(factor, shift, column, covariance):
-    X = np.column_stack([AGE, INCOME, SCORE]).astype(float)
-    moved = X.copy()
-    moved[:, column] = factor * X[:, column] + shift
-    plain, other = (OnlineClassifier(covariance=covariance, view="standard").fit(Z, LABEL) for Z in (X, moved))
-    margins = plain.decision_function(X)
-    np.testing.assert_allclose(other.decision_function(moved), margins, rtol=1e-5, atol=1e-6)
-    differ = plain.predict(X) != other.predict(moved)
-    assert (np.abs(margins[differ]) < 1e-6).all()

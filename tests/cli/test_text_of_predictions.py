@@ -13,7 +13,7 @@ from confidently.cli.output.predictions import Abstained, Column, Named
 from confidently.cli.output.writers import Csv, Lines, Tsv
 
 
-@pytest.mark.long
+@pytest.mark.long("150 lists of numbers")
 @given(st.lists(st.floats(), max_size=20))
 @example([0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 5e-324, 1.7976931348623157e308])
 @example([1e-5, 0.0001, 0.00012345678951, 123456789.5, 999999999.5, 1e9, 0.1 + 0.2, 2.5, 1 - 1e-16, 1 - 1e-9, 1e16])

@@ -1,17 +1,12 @@
 """confidently topics train goes on, after a kill, a signal or an error as if never stopped, and with a given model."""
 
 import json
-import random
-import re
-import signal
-import time
 
 import numpy as np
 import pytest
 
 from confidently import load
 from confidently.topics.model import TopicModel
-from tests.cli.test_checkpoints import Runs, interrupted
 from tests.cli.test_cli_topics import counted, written
 
 CLASSES = ("politics", "sport")
@@ -61,55 +56,6 @@ def test_the_vocabulary_is_that_of_the_documents_learned(ok, tmp_path):
     assert len(load(tmp_path / "one").features_.names) == len({w for row in rows for w in row["text"].split()})
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("most", [2, 8])
-def test_kills_change_nothing(ok, tmp_path, most):
-    data, folder, whole = tmp_path / "x.jsonl", tmp_path / "out", tmp_path / "whole"
-    with_new_words(data, 1500)
-    folder.mkdir()
-    model = folder / "m"
-    arguments = command(data, "-o", model, *STREAM, "--passes", 2, "--checkpoint-every", 64)
-    runs, moments = Runs(["topics", "train", str(data), "--text", "text", "-q"]), random.Random(0)
-    try:
-        for path in (whole, tmp_path / "other"):  # the first has to wait for the imports
-            start = time.monotonic()
-            assert runs.run(command(data, "-o", path, *STREAM, "--passes", 2, "--checkpoint-every", 64)) == 0
-        duration, kills = time.monotonic() - start, 0
-        while kills < most:
-            complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))
-            kills += not complete
-            for path in folder.glob("m*"):
-                if "training" not in path.name:
-                    TopicModel.load(path)  # whole, whenever the kill came
-            if complete:
-                assert model.read_bytes() == whole.read_bytes()
-                model.unlink()
-        assert runs.finished(arguments, model)
-    finally:
-        runs.close()
-    assert model.read_bytes() == whole.read_bytes()
-    assert [path.name for path in folder.iterdir()] == ["m"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("options", [(), STREAM], ids=["in memory", "as they come"])
-def test_a_signal_leaves_a_checkpoint(ok, tmp_path, options):
-    data, model, whole = (tmp_path / name for name in ("x.jsonl", "m", "whole"))
-    written(data, CLASSES, n=400)
-    data.write_text(data.read_text() * 10)
-    arguments = ["topics", "train", data, "--text", "text", "--topics", "4", *options, "-o", model, "--passes", "9"]
-    code, said = interrupted(arguments, signal.SIGINT, "        1,024")
-    assert code == 130
-    assert re.fullmatch(r"confidently: interrupted after [0-9,]+ documents of pass [0-9]+", said[-2])
-    assert said[-1] == (
-        f"{model}.checkpoint is saved; resume with: confidently {' '.join(map(str, arguments))} --resume"
-    )
-    ok(*arguments, "--resume", "-q")
-    ok(*(whole if argument == model else argument for argument in arguments), "-q")
-    assert model.read_bytes() == whole.read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"x.jsonl", "m", "whole"}
-
-
 @pytest.mark.parametrize("stream", [(), ("--stream",)], ids=["in memory", "as they come"])
 def test_starting_from_a_model_is_partial_fit(ok, tmp_path, stream):
     first, new, y = tmp_path / "x.jsonl", tmp_path / "new.jsonl", []
@@ -144,24 +90,3 @@ def test_progress_of_a_training_that_goes_on(ok, tmp_path, stopped_after):
     whole = json.loads(ok(*command(data, *STREAM, "--passes", 2, "--json")))
     for name in ("documents", "words", "passes", "vocabulary", "epsilon", "documents_seen"):
         assert result[name] == whole[name]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--resume",), "--resume needs a model file for its checkpoint; use -o MODEL"),
-        (("--checkpoint-every", "5"), "--checkpoint-every needs a model file for its checkpoint"),
-        (("--init-model", "{m}", "--topics", "9"), "--init-model keeps the model's settings; omit --topics"),
-        (("--init-model", "{m}", "--label", "y"), "--init-model keeps the model's settings; omit --label"),
-        (("--init-model", "{linear}"), "expected a topic model, got a classifier"),
-        (("--init-model", "{m}"), "the label 'food' is not one of the classes (politics, sport)"),
-    ],
-)
-def test_bad_usage(ok, call, tmp_path, options, message):
-    data, names = tmp_path / "x.jsonl", {"m": tmp_path / "m", "linear": tmp_path / "linear"}
-    written(data, CLASSES)
-    ok(*command(data, "-o", names["m"]))
-    ok("train", data, "--rule=arow", "--text", "text", "-q", "-o", names["linear"])
-    written(data, ("food", "sport"))
-    code, out, err = call("topics", "train", data, *(option.format(**names) for option in options))
-    assert code == 2 and not out and message in err and err.count("\n") == 1

@@ -7,7 +7,7 @@ import pytest
 
 from confidently.cli.training.data import Holdout
 from confidently.models.model import Model
-from tests.command_line import process, rows
+from tests.command_line import rows
 
 
 @pytest.fixture
@@ -116,65 +116,3 @@ def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
         == 2
     )
     assert call("train", bad, "--rule=arow", "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
-
-
-WRONG = [
-    (["--checkpoint-every", "5"], "--checkpoint-every needs a model file for its checkpoint"),
-    (["--resume"], "--resume needs a model file"),
-    (["--holdout", "0.1", "--validation", "{data}"], "--validation and --holdout are mutually exclusive; use one"),
-    (["--holdout", "1"], "--holdout: expected a fraction between 0 and 1, got '1'"),
-    (["--holdout", "x"], "--holdout: expected a fraction"),
-    (["--validation", "-"], "--validation is read after every pass"),
-    (["--early-stop", "--passes", "3"], "--early-stop needs a validation"),
-    (["--early-stop", "--holdout", "0.1"], "--early-stop needs several passes"),
-    (["--patience", "2"], "--patience needs --early-stop"),
-    (["--on-error", "limit=x"], "--on-error: expected stop, skip or limit=N with a number of rows, got 'limit=x'"),
-    (["--bits", "10"], "--bits is for named features"),
-    (["--format", "vw", "--bits", "10", "--vocabulary"], "--bits and --vocabulary are mutually exclusive; use one"),
-    (["--format", "vw", "--bits", "31"], "bits must be an integer from 1 to 30"),
-    (["--format", "vw", "--zero-based"], "--zero-based is for numbered features"),
-    (["--format", "vw", "--label", "y"], "--label is for formats with named columns"),
-    (["--format", "csv", "--label", "y", "--drop", "y"], "column 'y' is passed to --label and --drop; use one"),
-    (["--format", "csv", "--ngrams", "2"], "name the text column with --text"),
-    (["--format", "vw", "--counts", "binary"], "vw has no text"),
-    (["--format", "text", "--ngrams", "a"], "--ngrams: expected one or two lengths, got 'a'"),
-    (["--format", "text", "--ngrams", "3-1"], "ngrams must be two integers"),
-    (["--init-model", "{model}", "--normalize", "l2"], "omit --normalize"),
-]
-
-
-@pytest.mark.parametrize(("options", "problem"), WRONG)
-def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, options, problem):
-    model = tmp_path / "m.cw"
-    ok("train", data, "--rule=arow", "-q", "-o", model)
-    code, out, err = call("train", data, "-q", *(o.format(data=data, model=model) for o in options))
-    assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
-    assert problem in err
-
-
-@pytest.mark.long
-def test_standard_input_is_passed_over_several_times(data, tmp_path):
-    for source, text in (("-", data.read_text()), (data, None)):
-        done = process(
-            "train",
-            "--no-shuffle",
-            source,
-            "--rule=arow",
-            "-q",
-            "--passes",
-            3,
-            "-o",
-            tmp_path / f"{text is None}.cw",
-            input=text,
-        )
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-@pytest.mark.parametrize("more", [(), ("--early-stop", "--passes", 2)])
-def test_a_validation_that_measures_nothing_is_refused(call, data, tmp_path, more):
-    other = tmp_path / "other.svm"
-    other.write_text(rows(50, ("x", "y")))
-    code, _, err = call("train", data, "--rule=arow", "-q", "--validation", other, *more)
-    assert code == 2 and "no validation row has a class that training has seen" in err

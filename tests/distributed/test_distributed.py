@@ -80,7 +80,8 @@ def test_near_to_one_learner_and_nothing_lost(client, files, kind):
     assert -np.log(p[np.arange(1400), np.argsort(fitted.classes_)[truth]]).mean() < 0.5
 
 
-@pytest.mark.parametrize("kind", [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long)])
+@pytest.mark.long("starts worker processes")
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 def test_the_number_of_workers_does_not_matter(client, files, kind):
     options = {"partitions": 5, "rounds": 3, "shuffle": "between"}
     two = distributed.fit(kind(random_state=1), files / "all.vw", client=client, **options)
@@ -103,7 +104,7 @@ def test_a_file_that_cannot_be_divided_is_reported(client, files, tmp_path):
     distributed.fit(OnlineClassifier(), [path, files / "all.svm"], client=client, partitions=2, rounds=4)
 
 
-@pytest.mark.long
+@pytest.mark.long("six trainings on a cluster")
 def test_arrays_and_frames_and_bags(client, files):
     x, y = da.from_array(X[TRAIN], chunks=(300, -1)), da.from_array(Y[TRAIN], chunks=300)
     weights = da.from_array((np.arange(1400) % 7 > 0).astype(float), chunks=300)
@@ -156,7 +157,7 @@ def slow(base, paths, job, calibrate, seed, marker):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("kills worker processes")
 @pytest.mark.parametrize(("kind", "workers"), [(OnlineClassifier, 1), (OnlineClassifier, 2), (AutoClassifier, 2)])
 def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, kind, workers):
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
@@ -184,7 +185,6 @@ def failing(base, paths, job, calibrate, seed):
     return tasks.Failure(DataError("the file changed after it was surveyed"))
 
 
-@pytest.mark.long
 def test_an_error_in_a_round_reaches_the_caller(client, files, monkeypatch):
     learns_by(monkeypatch, failing)
     with pytest.raises(DataError, match="the file changed after it was surveyed"):
@@ -204,7 +204,7 @@ def failing_at_once(base, paths, job, calibrate, seed, folder):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for parts that must not begin")
 def test_a_fault_in_one_part_ends_the_others(client, files, tmp_path, monkeypatch):
     """Also those that wait for a worker, although whoever has the error keeps the futures alive."""
     learns_by(monkeypatch, partial(failing_at_once, folder=tmp_path))
@@ -255,10 +255,11 @@ def test_a_round_tells_what_it_moves(client, files):
     assert one.bytes_moved == 2 * model_bytes(base) + change.nbytes
 
 
-def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, monkeypatch):
+@pytest.mark.long("waits for what worker processes take of each other")
+def test_the_parts_of_a_round_are_learned_side_by_side(processes, files, tmp_path, monkeypatch):
     """Not one after the other on the worker that has the base; Dask may decide otherwise once in a while."""
     learns_by(monkeypatch, partial(signing, folder=tmp_path))
-    distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=2, rounds=6)
+    distributed.fit(OnlineClassifier(), files / "all.vw", client=processes, partitions=2, rounds=6)
     signed = [{(tmp_path / f"{number} {part}").read_text() for part in range(2)} for number in range(1, 7)]
     assert sum(len(processes) == 2 for processes in signed) >= 4, signed
 

@@ -63,7 +63,6 @@ def test_weights_more_data_and_names(client):
     assert_alike(distributed.partial_fit(found, blocks(X), blocks(Y), **options), expected.partial_fit(X, Y))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters", [{"covariance": "diag"}, {"rule": "quantile", "covariance": "diag", "passes": 2}]
 )
@@ -77,7 +76,7 @@ def test_other_regressions_are_near_one_pass(parameters, client):
     assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
 
 
-@pytest.mark.parametrize("n", [40, 400])
+@pytest.mark.parametrize("n", [40, pytest.param(400, marks=pytest.mark.long("a stack on a cluster"))])
 def test_stacks_need_no_thousand_rows(client, n):
     found = distributed.fit(AutoRegressor(), blocks(X[:n]), blocks(Y[:n, 0]), client=client, partitions=3, rounds=2)
     assert found.n_seen_ == n

@@ -90,7 +90,7 @@ def test_one_partition_in_one_round_is_one_process(client, table, texts, tmp_pat
         assert (tmp_path / "cluster").read_bytes() == (tmp_path / "process").read_bytes()
 
 
-@pytest.mark.long
+@pytest.mark.long("a stack on a cluster")
 def test_tables_have_the_members_and_nearly_the_error_of_one_process(client, table):
     accounts = []
     found = distributed.fit(
@@ -118,10 +118,10 @@ def label_sets(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
-def test_label_sets_are_learned_on_clusters(client, label_sets, partitions):
+@pytest.mark.long("a stack of labels on a cluster")
+def test_label_sets_are_learned_on_clusters(client, label_sets):
     how = TABLE | {"multilabel": True}
-    found = distributed.fit(AutoClassifier(), label_sets, client=client, partitions=partitions, rounds=3, **how)
+    found = distributed.fit(AutoClassifier(), label_sets, client=client, partitions=3, rounds=3, **how)
     one = AutoClassifier().fit_stream(open_stream(label_sets, **how))
     assert list(found.members_) == list(one.members_)
     assert found.classes_.tolist() == one.classes_.tolist() == ["one", "three", "two"]
@@ -148,7 +148,7 @@ def test_texts_are_counted_exactly_and_classes_aligned(client, texts):
     assert error_of(found, texts, truth) < error_of(one, texts, truth) + 0.04
 
 
-@pytest.mark.parametrize("members", ["auto", GIVEN])
+@pytest.mark.parametrize("members", [GIVEN, pytest.param("auto", marks=pytest.mark.long("each member on a cluster"))])
 def test_rounds_of_arrays_are_merges_by_hand(client, members):
     """Two partitions of two rounds each, merged after every round; the first rows of all choose the members."""
     blocks = da.from_array(X, chunks=(N // 4, -1)), da.from_array(Y, chunks=N // 4)
@@ -163,7 +163,7 @@ def test_rounds_of_arrays_are_merges_by_hand(client, members):
     assert found.n_seen_ == N
 
 
-@pytest.mark.long
+@pytest.mark.long("four stacks on a cluster")
 def test_passes_frames_and_more_rows(client):
     frame = pd.DataFrame(X, columns=list("abc")).assign(label=Y)
     options = {"client": client, "partitions": 2, "rounds": 2}
@@ -203,7 +203,7 @@ def test_merging_changes_is_merging_stacks(texts):
     assert changes[0].nbytes > sum(member.state["weights"].nbytes for member in whole.learner.members[:2]) / 4
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of rows on a cluster")
 @pytest.mark.filterwarnings("ignore:one of 2 partitions trains at a time")  # CSV cannot be divided
 def test_regressions_on_clusters_are_near_to_one_process(client, tmp_path):
     """The first rows of all are those with which bins and ranks begin in every partition."""
@@ -225,7 +225,7 @@ def test_regressions_on_clusters_are_near_to_one_process(client, tmp_path):
         assert np.mean((found.predict(rows[4000:]) - targets[4000:]) ** 2) < 1.05 * least
 
 
-@pytest.mark.long
+@pytest.mark.long("three stacks on a cluster")
 def test_several_numbers_are_learned_on_clusters(client):
     rows, y = make_friedman1(2400, n_features=5, noise=1.0, random_state=0)
     targets = np.column_stack([y, rows[:, 0] - y])
@@ -255,7 +255,7 @@ def _one_more_thread():
 # --- the command line -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("starts worker processes")
 def test_the_command_line_trains_on_a_cluster(table, tmp_path):
     options = ["--label", "label", "--auto", "--workers", "2", "--partitions", "2", "--rounds", "3", "--json"]
     done = process("train", table, "-o", tmp_path / "model", *options)
@@ -296,7 +296,7 @@ def test_cosines_of_columns_that_partitions_number_differently_are_merged(client
     assert (found.n_seen_, found.features_ is not None and len(found.features_)) == (600, 6)
 
 
-@pytest.mark.long
+@pytest.mark.long("a stack on a cluster")
 def test_indicator_matrices_are_learned_in_partitions(client):
     relevant = np.column_stack([X[:, 0] > 0, X[:, 1] > 1e4]).astype(int)
     rows = da.from_array(X, chunks=(400, -1)), da.from_array(relevant, chunks=(400, -1))

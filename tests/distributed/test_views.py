@@ -25,7 +25,6 @@ from confidently.rounds import tasks
 from confidently.rounds.change import advanced, merge_changes
 from confidently.views.pairs import Pairs
 from confidently.views.table import VIEWS
-from tests.command_line import process
 
 N = 480
 OF_FIRST_VALUES = ["ranks", "bins", "bins,pairs"]  # which need a common base
@@ -180,7 +179,6 @@ def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
     assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
 
 
-@pytest.mark.long
 def test_columns_of_frames_are_multiplied_by_name(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
     view = Pairs(columns=[("a", "c")])
@@ -194,17 +192,6 @@ def test_columns_of_frames_are_multiplied_by_name(client):
         found, da.from_array(X, chunks=(N // 4, -1)), da.from_array(Y, chunks=N // 4), client=client
     )
     assert found.n_seen_ == 3 * N
-
-
-@pytest.mark.long
-def test_the_command_line_trains_on_a_cluster(path, tmp_path):
-    options = ["--view", "standard,pairs", "--vocabulary", "--workers", "2", "--partitions", "2", "--rounds", "3"]
-    done = process("train", path, "-o", tmp_path / "model", *options)
-    assert done.returncode == 0, done.stderr
-    found = confidently.load(tmp_path / "model")
-    one = OnlineClassifier(view="standard,pairs").fit_stream(open_stream(path, **READING))
-    ours, theirs = statistics(found), statistics(one)
-    assert {key: pytest.approx(value, rel=1e-12) if key != "terms" else value for key, value in theirs.items()} == ours
 
 
 # --- what does not go together --------------------------------------------------------------------------------------

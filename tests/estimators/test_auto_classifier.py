@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from importlib import import_module
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
 from scipy.special import expit, softmax
 from scipy.stats import entropy
 from sklearn.base import clone
@@ -22,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, active, load
+from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active
 from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.naive_bayes import NaiveBayes
@@ -38,7 +34,7 @@ FAILURES = {
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
 
 
-@sampled(parametrize_with_checks([AutoClassifier(), AutoClassifier(GIVEN)], expected_failed_checks=lambda _: FAILURES))
+@sampled(parametrize_with_checks([AutoClassifier(GIVEN), AutoClassifier()], expected_failed_checks=lambda _: FAILURES))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -77,13 +73,7 @@ TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow o
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("cancer", NARROW),
-        ("iris", NARROW),
-        ("words", TEXT),
-        ("words of 3", TEXT),
-    ],
+    ("name", "expected"), [("cancer", NARROW), ("iris", NARROW), ("words", TEXT), ("words of 3", TEXT)]
 )
 def test_members_follow_from_what_the_columns_are(name, expected):
     X, y = data(name)
@@ -130,7 +120,7 @@ def error_of_folds(model, X, y):
     return 1 - float(np.mean(cross_val_score(model, X, y, cv=5)))
 
 
-@pytest.mark.long
+@pytest.mark.long("validations by folds")
 @pytest.mark.parametrize(("name", "limit"), [("rings", 0.02), ("threshold", 0.02), ("variance", 0.35)])
 def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
     X, y = narrow(name)
@@ -141,6 +131,7 @@ def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
     assert error_of_folds(AutoClassifier(members), X, y) > limit + 0.03  # of rows of unit norm
 
 
+@pytest.mark.long("validations by folds")
 @pytest.mark.parametrize("name", ["iris", "threshold"])
 def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name):
     X, y = narrow(name)
@@ -151,6 +142,7 @@ def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name)
         assert error_of_folds(AutoClassifier(shuffle=False, passes=1), X, y) > batch + 0.05
 
 
+@pytest.mark.long("eight stacks")
 def test_arrays_are_shuffled_and_streams_are_not():
     X, y = narrow("rings")
     once, again, other = (AutoClassifier(passes=1, random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
@@ -170,14 +162,6 @@ def test_arrays_are_shuffled_and_streams_are_not():
     assert (unshuffled != once).any()
 
 
-@pytest.mark.parametrize("shuffle", ["yes", None, 2, "automatic"])
-def test_an_invalid_shuffle_is_refused(shuffle):
-    X, y = data("iris")
-    for model, targets in ((AutoClassifier(shuffle=shuffle), y), (AutoRegressor(shuffle=shuffle), X[:, 0])):
-        with pytest.raises(ValueError, match=r'shuffle must be "auto", True or False, got'):
-            model.fit(X, targets)
-
-
 def many_intents(n_classes=100, per_class=20):
     """Return short texts of many classes, each of which has a few words of its own."""
     generator = np.random.default_rng(0)
@@ -190,7 +174,7 @@ def many_intents(n_classes=100, per_class=20):
     return texts, y
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of texts")
 def test_a_stack_of_many_classes_is_no_larger_than_five_of_its_members(tmp_path):
     texts, y = many_intents()
     X = CountVectorizer(binary=True, dtype=float).fit_transform(texts)
@@ -233,7 +217,7 @@ def test_few_rows_of_many_features_are_no_table():
     assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of real rows")
 @pytest.mark.parametrize("standardized", [False, True])
 def test_pixels_have_cosines_whatever_their_scale(standardized):
     X, y, X_test, y_test = real("usps")
@@ -256,43 +240,6 @@ def test_a_column_of_large_numbers_does_not_drown_the_others():
     assert (models[0].predict(X) == models[1].predict(scaled)).all()
 
 
-@pytest.mark.parametrize(
-    ("members", "name"),
-    [
-        *(("auto", name) for name in ("cancer", "iris", "words", "words of 3")),
-        *((GIVEN, name) for name in ("cancer", "iris")),
-        *((GIVEN[:1], name) for name in ("words", "words of 3")),  # which have too many pairs
-    ],
-)
-def test_training_goes_on_from_a_file_as_without_it(tmp_path, name, members):
-    X, y = data(name)
-    classes = np.unique(y)
-    whole = AutoClassifier(members).partial_fit(X[:100], y[:100], classes)
-    whole.save(tmp_path / "model")
-    continued = load(tmp_path / "model")
-    assert members != "auto" or repr(continued) == repr(whole)
-    assert list(continued.members_) == list(whole.members_)
-    assert (continued.predict_proba(X) == whole.predict_proba(X)).all()
-    for model in (whole, continued):
-        model.partial_fit(X[100:], y[100:])
-    assert (continued.predict_proba(X) == whole.predict_proba(X)).all()
-    whole.save(tmp_path / "whole"), continued.save(tmp_path / "continued")
-    assert (tmp_path / "whole").read_bytes() == (tmp_path / "continued").read_bytes()
-    again = pickle.loads(pickle.dumps(whole))
-    assert (again.predict_proba(X) == whole.predict_proba(X)).all()
-
-
-def test_the_most_probable_class_is_predicted():
-    for name in ("cancer", "iris", "words", "words of 3"):
-        X, y = data(name)
-        model = AutoClassifier().fit(X[:80], y[:80])
-        assert (model.predict(X) == model.classes_[model.predict_proba(X).argmax(axis=1)]).all()
-        mean, variance = model.margin_distribution(X)
-        assert (mean == model.decision_function(X)).all()
-        assert variance.shape == mean.shape
-        assert (variance > 0).all()
-
-
 def test_classes_that_come_later():
     X, y = data("iris")
     first = y < 2
@@ -300,46 +247,6 @@ def test_classes_that_come_later():
     model.partial_fit(X, y, classes=[0, 1, 2])
     assert model.classes_.tolist() == [0, 1, 2]
     assert np.bincount(model.predict(X)).min() > 20
-
-
-@pytest.mark.parametrize("passes", [1, 2])
-def test_columns_in_any_order_are_sorted(passes):
-    """Text vectorizers of scikit-learn return rows whose columns are out of order."""
-    generator = np.random.default_rng(0)
-    X = random_array((300, 40), density=0.2, random_state=generator, format="csr")
-    y = (X @ generator.normal(size=40) > 0).astype(int)
-    X.sort_indices()
-    expected = AutoClassifier(passes=passes).fit(X, y).partial_fit(X, y)
-    unsorted = X.copy()
-    for a, b in pairwise(unsorted.indptr):
-        unsorted.indices[a:b], unsorted.data[a:b] = unsorted.indices[a:b][::-1].copy(), unsorted.data[a:b][::-1].copy()
-    unsorted.has_sorted_indices = False
-    found = AutoClassifier(passes=passes).fit(unsorted, y).partial_fit(unsorted, y)
-    np.testing.assert_array_equal(found.predict_proba(unsorted), expected.predict_proba(X))
-
-
-@pytest.mark.filterwarnings("ignore:rows are sorted by label")
-def test_passes_shuffling_and_class_weights():
-    X, y = data("iris")
-    order = np.argsort(y, kind="stable")
-    model = AutoClassifier(passes=3, random_state=0, class_weight="balanced").fit(X[order], y[order])
-    assert model.n_seen_ == 3 * len(y)
-    in_order = AutoClassifier(shuffle=False).fit(X[order], y[order])
-    assert model.score(X, y) > in_order.score(X, y)
-
-
-def test_a_failed_call_leaves_the_classifier_unchanged(tmp_path):
-    X, y = data("words")
-    model = AutoClassifier().fit(X[:200], y[:200])
-    model.save(tmp_path / "before")
-    huge = csr_array(X[200:250] * 1e101)
-    bad = X[200:250].copy()
-    bad.data[-1] = np.nan
-    for rows, weight in ((bad, None), (huge, None), (X[200:250], np.full(50, -1.0))):
-        with pytest.raises(ValueError, match=r"X contains|>= 0"):
-            model.partial_fit(rows, y[200:250], sample_weight=weight)
-        model.save(tmp_path / "after")
-        assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
 def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypatch):
@@ -360,28 +267,6 @@ def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypat
     assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
-def opened(path, **options):
-    return open_stream(str(path), normalize="none", zeros=True, label="label", **options)
-
-
-def test_streams_do_not_depend_on_their_batches(tmp_path, table):
-    found, batches = [], []
-    for chunk_bytes in (500, 2**20):
-        with opened(table, chunk_bytes=chunk_bytes) as stream:
-            batches.append(sum(1 for _ in stream))
-        model = AutoClassifier().fit_stream(opened(table, chunk_bytes=chunk_bytes))
-        assert list(model.members_) == OF_MANY_ROWS
-        model.save(tmp_path / "model")
-        found.append((tmp_path / "model").read_bytes())
-    assert batches[0] > 10 > batches[1]
-    assert found[0] == found[1]
-    predicted = np.concatenate(list(model.predict_stream([str(table)], "predict")))
-    truth = [line.split(",")[3] for line in Path(table).read_text().splitlines()[1:]]
-    assert np.mean(predicted == truth) > 0.9
-    again = load(tmp_path / "model").partial_fit_stream([str(table)])
-    assert again.n_seen_ == 3000
-
-
 def test_members_continue_by_themselves():
     X, y = data("cancer")
     model = AutoClassifier(GIVEN, passes=1, shuffle=False).fit(X[:200], y[:200])
@@ -395,29 +280,6 @@ def test_members_continue_by_themselves():
     assert correction(member.learner_.state["calibration"], several=False)[1].any()
     assert member.get_params()["rule__r"] == 0.5
     assert isinstance(model.members_["2. logistic on standard,pairs"].rule, Logistic)
-
-
-@pytest.mark.parametrize(
-    ("members", "error", "message"),
-    [
-        ("best", TypeError, "members: expected \"auto\" or a list of OnlineClassifiers, got 'best'"),
-        ([], ValueError, "at least one OnlineClassifier"),
-        ([1], TypeError, "members: expected OnlineClassifiers, got int"),
-        ([OnlineClassifier(passes=0)], ValueError, "passes must be an integer"),
-        (None, TypeError, "got None"),
-    ],
-)
-def test_invalid_members(members, error, message):
-    X, y = data("iris")
-    with pytest.raises(error, match=message):
-        AutoClassifier(members).fit(X, y)
-
-
-def test_invalid_input():
-    X, y = data("iris")
-    model = AutoClassifier().fit(X, y)
-    with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
-        model.set_params(dtype="float32").partial_fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["words", "words of 3"])
@@ -442,6 +304,7 @@ def test_members_disagree_by_the_divergence_of_their_probabilities(name):
         active.query(model, X, 10, explore=1.5)
 
 
+@pytest.mark.long("six stacks")
 def test_small_narrow_arrays_are_seen_twice():
     X, y = data("cancer")
     few, given = AutoClassifier().fit(X, y), AutoClassifier(passes=2).fit(X, y)

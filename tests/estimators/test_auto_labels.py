@@ -26,8 +26,8 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
-from confidently.stack.label_stack import LABEL_COUNTS, OF_MIXTURES
-from confidently.stack.members import COUNTERS, ROWS, WEIGHTS
+from confidently.stack.label_stack import LABEL_COUNTS
+from confidently.stack.members import WEIGHTS
 
 N, D, LABELS = 500, 5, 3
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), multiclass="joint", view="unit")]
@@ -65,22 +65,6 @@ def test_products_of_columns_are_learned():
     assert losses[0] < 0.75 * losses[1]
 
 
-@pytest.mark.parametrize("members", ["auto", GIVEN])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_saved_model_continues_as_if_never_saved(members, dtype, tmp_path):
-    X, Y = label_sets()
-    model = AutoClassifier(members, dtype=dtype).partial_fit(X[:200], Y[:200])
-    model.save(tmp_path / "m.cw")
-    again = load(tmp_path / "m.cw")
-    assert again.members == "auto" if members == "auto" else len(again.members) == 2
-    for one in (model, again):
-        one.partial_fit(X[200:], Y[200:])
-    for name in (*OF_MIXTURES, COUNTERS):
-        assert np.array_equal(model.learner_.state[name], again.learner_.state[name])
-    assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
-    assert (model.n_seen_, again.mistakes_) == (N, model.mistakes_)
-
-
 def test_members_are_classifiers_of_label_sets():
     X, Y = label_sets()
     model = AutoClassifier(GIVEN).fit(X, Y)
@@ -88,30 +72,6 @@ def test_members_are_classifiers_of_label_sets():
     for member in model.members_.values():
         assert member.predict(X).shape == (N, LABELS)
     assert [member.learner_.task.multiclass for member in model.members_.values()] == ["one-vs-rest", "joint"]
-
-
-def test_an_invalid_batch_leaves_the_model_and_other_labels_are_refused():
-    X, Y = label_sets()
-    model = AutoClassifier().fit(X, Y)
-    before = model.predict_proba(X)
-    broken = X.copy()
-    broken[-1, 0] = np.inf
-    with pytest.raises(ValueError, match="row 499"):
-        model.partial_fit(broken, Y)
-    assert np.array_equal(model.predict_proba(X), before)
-    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix"):
-        model.partial_fit(X, Y[:, 0])
-    with pytest.raises(ValueError, match="class_weight"):
-        AutoClassifier(class_weight={0: 2.0}).fit(X, Y)
-
-
-def test_weights_of_examples_count():
-    X, Y = label_sets()
-    weight = np.where(np.arange(N) < 250, 1.0, 0.0)
-    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y, sample_weight=weight)
-    half = AutoClassifier(shuffle=False, members=model.members).fit(X[:250], Y[:250])
-    assert np.array_equal(model.learner_.state[ROWS], half.learner_.state[ROWS])
-    assert model.weights_ == pytest.approx(half.weights_, rel=1e-6)
 
 
 def test_labels_are_merged_by_name(tmp_path):
@@ -182,67 +142,6 @@ def test_progressive_validation_predicts_every_row_before_it_is_learned():
     assert curve.models[0].predict_proba(X) == pytest.approx(model.predict_proba(X))
 
 
-@pytest.mark.parametrize("form", ["svm", "csv", "jsonl"])
-def test_commands_train_evaluate_and_predict(form, ok, tmp_path):
-    X, Y = label_sets(1200)
-    train, test, model = (tmp_path / name for name in (f"train.{form}", f"test.{form}", "m.cw"))
-    for path, rows in ((train, slice(0, 800)), (test, slice(800, None))):
-        path.write_text(_written(X[rows], Y[rows], form))
-    options = ["--label", "label"] if form == "csv" else []
-    trained = json.loads(ok("train", train, "--auto", "--multilabel", "-q", "--json", "-o", model, *options))
-    assert trained["rows"] == 800
-    found = json.loads(ok("evaluate", model, test, "--json"))
-    assert found["micro_f1"] > 0.75
-    lines = ok("predict", model, test, "-q").splitlines()
-    names = [str(k) for k in range(LABELS)] if form == "svm" else NAMES
-    predicted = [[name in line.split(",") for name in names] for line in lines]
-    assert f1_score(Y[800:], predicted, average="micro") == pytest.approx(found["micro_f1"])
-    assert "arow" in ok("inspect", model)
-
-
-def _written(X, Y, form):
-    if form == "jsonl":
-        return as_text(X, Y)
-    labels = [",".join(name for name, one in zip(NAMES, row, strict=True) if one) for row in Y.tolist()]
-    if form == "svm":
-        numbers = [",".join(str(k) for k in np.flatnonzero(row)) for row in Y]
-        rows = [" ".join(f"{j + 1}:{x:.6g}" for j, x in enumerate(row)) for row in X]
-        return "".join(f"{label} {row}\n" for label, row in zip(numbers, rows, strict=True))
-    header = ",".join([*(f"c{j}" for j in range(D)), "label"])
-    rows = [",".join(f"{x:.6g}" for x in row) + f',"{label}"' for row, label in zip(X, labels, strict=True)]
-    return "\n".join([header, *rows]) + "\n"
-
-
-def test_a_resumed_command_gives_the_same_file(ok, tmp_path):
-    X, Y = label_sets(1500)
-    whole, parts = tmp_path / "whole.jsonl", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
-    whole.write_text(as_text(X, Y))
-    for path, rows in zip(parts, (slice(0, 1100), slice(1100, None)), strict=True):
-        path.write_text(as_text(X[rows], Y[rows]))
-    ok("train", whole, "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "a.cw")
-    ok("train", parts[0], "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "b.cw")
-    ok("train", parts[1], "--init-model", tmp_path / "b.cw", "-q", "-o", tmp_path / "c.cw")
-    one, other = load(tmp_path / "a.cw").learner_, load(tmp_path / "c.cw").learner_
-    for name in OF_MIXTURES:
-        np.testing.assert_array_equal(one.state[name], other.state[name], err_msg=name)
-
-
-def test_a_row_is_explained_and_drawn(ok, tmp_path):
-    X, Y = label_sets()
-    path, model, plot = tmp_path / "rows.jsonl", tmp_path / "m.cw", tmp_path / "plot.png"
-    path.write_text(as_text(X, Y))
-    ok("train", path, "--auto", "--multilabel", "-q", "-o", model)
-    text = ok("inspect", model, "--row", '{"c0": 2.0, "c2": 1.0, "c3": 1.5}', "--class", "sea")
-    assert "for sea" in text
-    assert "against" not in text
-    for more in ([], ["--row", '{"c0": 2.0}', "--class", "city"]):
-        ok("inspect", model, "--plot", plot, *more)
-        assert plot.read_bytes().startswith(b"\x89PNG")
-        plot.unlink()
-    assert "c0" in ok("inspect", model, "--class", "sea")
-    assert json.loads(ok("inspect", model, "--json"))["classes"] == sorted(NAMES)
-
-
 @pytest.mark.parametrize("damage", ["weights", "kind", "fewer labels"])
 def test_a_damaged_file_is_one_error(damage, tmp_path):
     from tests.model_files import contents_of, write_contents
@@ -278,7 +177,7 @@ def relevant_in(y):
     return {name: True for name, one in zip(NAMES, y, strict=True) if one}
 
 
-@pytest.mark.long
+@pytest.mark.long("a thousand dicts of a stack")
 def test_dicts_with_labels_are_learned_as_the_rows_of_a_file(tmp_path):
     X, Y = label_sets(1010)
     Y[0] = 1  # so that both know all labels from the first row on

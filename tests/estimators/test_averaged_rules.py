@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from confidently import RULES, OnlineClassifier, _core, load
+from confidently import RULES, OnlineClassifier, _core
 from confidently.data import DataWarning
 from confidently.data.memory.matrix import as_matrix
 from confidently.estimators.held import held_rows
@@ -130,25 +130,3 @@ def test_label_sets_and_groups_and_weights_are_judged():
     model = OnlineClassifier("pa1", coverage_by=5).fit(X, y)
     assert len(model.learner_.groups.states) == 2
     np.testing.assert_array_less(0.7, model.predict_set(X)[np.arange(N), y].mean())
-
-
-def test_averages_are_saved_and_continued(tmp_path):
-    X, y = rows_of()
-    model = OnlineClassifier("pa1").fit(X, y)
-    model.save(tmp_path / "model.cw")
-    loaded = load(tmp_path / "model.cw")
-    assert loaded.average is True
-    np.testing.assert_array_equal(loaded.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
-    assert load_of(OnlineClassifier("arow").fit(X, y), tmp_path).average == "auto"
-
-
-def load_of(model, tmp_path):
-    model.save(tmp_path / "other.cw")
-    return load(tmp_path / "other.cw")
-
-
-@pytest.mark.parametrize("average", ["always", None, 1.0])
-def test_average_is_checked(average):
-    X, y = rows_of(50)
-    with pytest.raises(ValueError, match='average must be "auto", True or False'):
-        OnlineClassifier(average=average).fit(X, y)

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from confidently import OnlineClassifier
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.covariances.settings import Settings
-from confidently.covariances.table import COVARIANCES
 from confidently.data.memory import matrix
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
+from confidently.stack.members import parts_of
 from tests.covariance_cases import OVER_WEIGHTS
 
 X = np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -2.0], [-0.25, 1.0]])
@@ -41,7 +41,7 @@ BAD_ROWS = {
     "one dimension": (X[0], "Expected 2D array"),
     "no rows": (X[:0], "0 sample"),
     "no columns": (X[:, :0], r"0 feature\(s\)"),
-    "too many columns": (np.hstack([X, X]), "X has 4 features, but OnlineClassifier is expecting 2"),
+    "too many columns": (np.hstack([X, X]), r"X has 4 features, but \w+ is expecting 2"),
     "words": (np.array([["a", "b"]] * 4), "could not convert|dtype='numeric'|string"),
     "complex": (X + 1j, "Complex data not supported"),
     "column out of range": (
@@ -52,18 +52,52 @@ BAD_ROWS = {
 }
 
 
+KINDS = [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", BAD_ROWS)
-@pytest.mark.parametrize("method", ["partial_fit", "fit", "predict", "margin_distribution"])
-def test_bad_rows(case, method):
+def test_bad_rows(case, kind):
     rows, message = BAD_ROWS[case]
-    if method == "fit" and case == "too many columns":
-        pytest.skip("fit learns the width again")
-    classifier = OnlineClassifier("arow").fit(X, Y)
-    before = copy.deepcopy(vars(classifier))
-    arguments = (rows, Y[: len(rows)] if case in ("no rows", "one dimension") else Y) if "fit" in method else (rows,)
+    model = kind().fit(X, Y)
+    before = copy.deepcopy(vars(model))
+    y = Y[: len(rows)] if case in ("no rows", "one dimension") else Y
+    asked = ("novelty", "predict_interval" if kind in KINDS[2:] else "predict_proba")
+    for method in ("partial_fit", "fit", "predict", *asked):
+        if method == "fit" and case == "too many columns":
+            continue  # fit learns the width again
+        with pytest.raises(ValueError, match=message):
+            getattr(model, method)(rows, *([y] if "fit" in method else []))
+        assert_unchanged(model, before)
+    if case != "too many columns":
+        first = kind()
+        for train in (
+            first.fit,
+            lambda *given: first.partial_fit(*given, **({"classes": [0, 1]} if kind in KINDS[:2] else {})),
+        ):
+            with pytest.raises(ValueError, match=message):
+                train(rows, y)
+            assert not hasattr(first, "learner_")
+
+
+BAD_TARGETS = {
+    "nan": (np.array([1, 2, np.nan, 0]), "NaN"), "infinity": ([1, 2, 3, np.inf], "infinity"),
+    "too large": ([1.0, 2, 3, 1e60], r"targets must be finite and at most 1e\+50"),
+    "words": (["a", "b", "c", "d"], "could not convert|string"),
+    "another number": (np.eye(4, 3), "y has 3 numbers per row, the regressor was trained on 1"),
+    "too few": ([1.0, 2.0], "inconsistent"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_TARGETS)
+@pytest.mark.parametrize("kind", KINDS[2:])
+def test_bad_targets(kind, case):
+    y, message = BAD_TARGETS[case]
+    model = kind().fit(X, Y)
+    before = copy.deepcopy(vars(model))
     with pytest.raises(ValueError, match=message):
-        getattr(classifier, method)(*arguments)
-    assert_unchanged(classifier, before)
+        model.partial_fit(X, y)
+    assert_unchanged(model, before)
 
 
 BAD_LABELS = {
@@ -96,40 +130,17 @@ BAD_LABELS = {
 }
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", BAD_LABELS)
-def test_bad_labels(case):
+def test_bad_labels_and_weights(case, kind):
     given, message = BAD_LABELS[case]
-    classifier = OnlineClassifier("cw_stdev").fit(X, Y)
-    before = copy.deepcopy(vars(classifier))
+    if kind in KINDS[2:] and "sample_weight" not in given:
+        return  # targets: above
+    model = kind().fit(X, Y)
+    before = copy.deepcopy(vars(model))
     with pytest.raises(ValueError, match=message):
-        classifier.partial_fit(X, **given)
-    assert_unchanged(classifier, before)
-
-
-KNOWN = ", ".join(map(repr, COVARIANCES))
-BAD_SETTINGS = {
-    "rule": ({"rule": "no_such"}, ValueError, "unknown rule 'no_such'; expected one of perceptron, pa"),
-    "rule type": ({"rule": 3}, TypeError, "rule: expected a rule"),
-    "covariance": ({"covariance": "dense"}, ValueError, f"covariance: expected one of {KNOWN}"),
-    "shared one-vs-rest": ({"covariance": "shared", "multiclass": "one-vs-rest"}, ValueError, "couples the classes"),
-    "prior": ({"prior_variance": 0.0}, ValueError, r"prior_variance must be in \[1e-15, 1e\+09\], got 0.0"),
-    "multiclass": ({"multiclass": "ovo"}, ValueError, "multiclass: expected one of"),
-    "passes": ({"passes": 0}, ValueError, "passes must be an integer >= 1, got 0"),
-    "min_variance": ({"min_variance": 1.0}, ValueError, r"min_variance must be in \[1e-20, 1\)"),
-    "dtype": ({"dtype": "float16"}, ValueError, "dtype: expected one of"),
-    "calibration": ({"calibration": "platt"}, ValueError, "calibration: expected one of"),
-    "class weight": ({"class_weight": {0: -1.0}}, ValueError, "finite and >= 0"),
-    "class weight of an unknown class": ({"class_weight": {9: 1.0}}, ValueError, r"unknown classes: \[9\]"),
-    "class weight word": ({"class_weight": "even"}, ValueError, "class_weight: expected one of 'balanced'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_SETTINGS)
-def test_bad_settings(case):
-    given, kind, message = BAD_SETTINGS[case]
-    three_classes = (np.vstack([X, X]), [0, 1, 2, 1, 0, 1, 2, 2])
-    with pytest.raises(kind, match=message):
-        OnlineClassifier(**given).fit(*three_classes)
+        model.partial_fit(X, **given)
+    assert_unchanged(model, before)
 
 
 def test_bad_rule_parameters_name_the_range():
@@ -281,13 +292,19 @@ def test_contradictory_copies_of_a_row(covariance, dtype):
     assert (variance > 0).all()
 
 
-def assert_unchanged(classifier, before):
-    now = vars(classifier)
+def assert_unchanged(model, before):
+    now = vars(model)
     assert now.keys() == before.keys()
     for name, value in before.items():
-        if isinstance(value, Learner):
-            assert value.header() == now[name].header()
-            for key, array in value.state.items():
-                np.testing.assert_array_equal(array, now[name].state[key])
+        if hasattr(value, "state"):
+            parts = (
+                zip(parts_of(value), parts_of(now[name]), strict=True)
+                if hasattr(value, "members")
+                else [(value, now[name])]
+            )
+            for ours, theirs in parts:
+                for key, array in ours.state.items():
+                    np.testing.assert_array_equal(array, theirs.state[key])
+            assert not isinstance(value, Learner) or value.header() == now[name].header()
         else:
             np.testing.assert_array_equal(value, now[name])

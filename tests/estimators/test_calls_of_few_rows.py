@@ -41,55 +41,32 @@ def test_every_form_of_a_row_is_learned_and_predicted_alike(way, labels):
         np.testing.assert_array_equal(np.concatenate(answers), getattr(expected, method)(rows))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("targets", [T, T.astype(np.float32), T.tolist(), T[:, None]])
-def test_every_form_of_a_row_with_a_target_is_learned_and_predicted_alike(way, targets):
-    rows = X.astype(np.float32).astype(np.float64)
-    expected, found = OnlineRegressor(covariance="diag"), OnlineRegressor(covariance="diag")
-    for k in range(0, 60, 4):
-        expected.partial_fit(rows[k : k + 4], T[k : k + 4])
-        found.partial_fit(WAYS[way](rows[k : k + 4]), targets[k : k + 4])
-    for name, array in expected.learner_.state.items():
-        np.testing.assert_array_equal(found.learner_.state[name], array, err_msg=name)
-    answers = [found.predict(WAYS[way](rows[k : k + 1])).ravel() for k in range(60)]
-    np.testing.assert_array_equal(np.concatenate(answers), expected.predict(rows))
+LABELS = [
+    (X[:, :4], Y), (X[:0], Y[:0]), (X[:3], Y[:2]), (X[:3], Y[:3] + 5), (np.full((3, 5), "a"), Y[:3]),
+    (np.full((1, 5), np.nan), Y[:1]), (np.full((1, 5), 1e101), Y[:1]), (X[:3], [None, 1, 0]),
+    (X[:3], np.array([0.0, np.nan, 1.0])), (X[:3], Y[:3].astype(str)), (X[0], Y[:1]),
+]  # fmt: skip
+TARGETS = [
+    (X[:, :4], T), (X[:0], T[:0]), (X[:3], T[:2]), (X[:3], np.array([1.0, np.nan, 0.0])), (X[0], T[:1]),
+    (X[:3], np.array([1.0, np.inf, 0.0])), (X[:3], np.array([1.0, 1e60, 0.0])), (X[:3], np.ones((3, 2))),
+    (X[:3], ["a", "b", "c"]), (np.full((1, 5), np.nan), T[:1]),
+]  # fmt: skip
+BEGUN = {
+    OnlineClassifier: lambda: OnlineClassifier("arow").partial_fit(X, Y, [0, 1]),
+    OnlineRegressor: lambda: OnlineRegressor().partial_fit(X, T),
+}
 
 
 @pytest.mark.parametrize(
-    ("rows", "labels"),
-    [
-        (X[:, :4], Y), (X[:0], Y[:0]), (X[:3], Y[:2]), (X[:3], Y[:3] + 5), (np.full((3, 5), "a"), Y[:3]),
-        (np.full((1, 5), np.nan), Y[:1]), (np.full((1, 5), 1e101), Y[:1]), (X[:3], [None, 1, 0]),
-        (X[:3], np.array([0.0, np.nan, 1.0])), (X[:3], Y[:3].astype(str)), (X[0], Y[:1]),
-    ],
-)  # fmt: skip
-def test_wrong_rows_are_refused_in_every_call(rows, labels):
-    model = OnlineClassifier("arow").partial_fit(X, Y, [0, 1]).partial_fit(X, Y)
+    ("kind", "rows", "y"), [(OnlineClassifier, *one) for one in LABELS] + [(OnlineRegressor, *one) for one in TARGETS]
+)
+def test_wrong_rows_are_refused_in_every_call(kind, rows, y):
+    model = BEGUN[kind]().partial_fit(X, Y if kind is OnlineClassifier else T)
     before = {name: array.copy() for name, array in model.learner_.state.items()}
     with pytest.raises(ValueError, match=r".") as first:
-        OnlineClassifier("arow").partial_fit(X, Y, [0, 1]).partial_fit(rows, labels)
+        BEGUN[kind]().partial_fit(rows, y)
     with pytest.raises(ValueError, match=r".") as later:
-        model.partial_fit(rows, labels)
-    assert str(later.value) == str(first.value)
-    for name, array in model.learner_.state.items():
-        np.testing.assert_array_equal(array, before[name])
-
-
-@pytest.mark.parametrize(
-    ("rows", "targets"),
-    [
-        (X[:, :4], T), (X[:0], T[:0]), (X[:3], T[:2]), (X[:3], np.array([1.0, np.nan, 0.0])), (X[0], T[:1]),
-        (X[:3], np.array([1.0, np.inf, 0.0])), (X[:3], np.array([1.0, 1e60, 0.0])), (X[:3], np.ones((3, 2))),
-        (X[:3], ["a", "b", "c"]), (np.full((1, 5), np.nan), T[:1]),
-    ],
-)  # fmt: skip
-def test_wrong_rows_with_targets_are_refused_in_every_call(rows, targets):
-    model = OnlineRegressor().partial_fit(X, T).partial_fit(X, T)
-    before = {name: array.copy() for name, array in model.learner_.state.items()}
-    with pytest.raises(ValueError, match=r".") as first:
-        OnlineRegressor().partial_fit(X, T).partial_fit(rows, targets)
-    with pytest.raises(ValueError, match=r".") as later:
-        model.partial_fit(rows, targets)
+        model.partial_fit(rows, y)
     assert str(later.value) == str(first.value)
     for name, array in model.learner_.state.items():
         np.testing.assert_array_equal(array, before[name])
@@ -102,34 +79,28 @@ def test_names_of_columns_are_still_compared():
         model.predict(X[:1])
 
 
-def test_parameters_that_change_between_calls_are_seen():
-    model = OnlineClassifier("arow").partial_fit(X, Y, [0, 1]).partial_fit(X, Y)
-    model.set_params(rule=AROW(r=3.0)).partial_fit(X, Y)
-    assert model.learner_.settings.rule == AROW(r=3.0)
-    model.rule = CWStdev()
-    assert model.partial_fit(X, Y).learner_.settings.rule == CWStdev()
-    for name, wrong in (("prior_variance", 2.0), ("passes", True), ("class_weight", "balanced"), ("dtype", "float16")):
+OTHERS = {
+    OnlineClassifier: (("prior_variance", 2.0), ("passes", True), ("class_weight", "balanced"), ("dtype", "float16")),
+    OnlineRegressor: (("prior_variance", 2.0), ("passes", True), ("covariance", "diag"), ("rule", "arow")),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_parameters_that_change_between_calls_are_seen(kind):
+    y, rule = (Y, AROW(r=3.0)) if kind is OnlineClassifier else (T, Ridge(r=3.0))
+    model = BEGUN[kind]().partial_fit(X, y).set_params(rule=rule).partial_fit(X, y)
+    assert model.learner_.settings.rule == rule
+    if kind is OnlineClassifier:
+        model.rule = CWStdev()
+        assert model.partial_fit(X, y).learner_.settings.rule == CWStdev()
+    for name, wrong in OTHERS[kind]:
         right = getattr(model, name)
         setattr(model, name, wrong)
         for _ in range(2):
             with pytest.raises(ValueError, match=r"."):
-                model.partial_fit(X, Y)
+                model.partial_fit(X, y)
         setattr(model, name, right)
-        model.partial_fit(X, Y)
-
-
-def test_parameters_of_a_regressor_that_change_between_calls_are_seen():
-    model = OnlineRegressor().partial_fit(X, T).partial_fit(X, T)
-    model.set_params(rule=Ridge(r=3.0)).partial_fit(X, T)
-    assert model.learner_.settings.rule == Ridge(r=3.0)
-    for name, wrong in (("prior_variance", 2.0), ("passes", True), ("covariance", "diag"), ("rule", "arow")):
-        right = getattr(model, name)
-        setattr(model, name, wrong)
-        for _ in range(2):
-            with pytest.raises(ValueError, match=r"."):
-                model.partial_fit(X, T)
-        setattr(model, name, right)
-        model.partial_fit(X, T)
+        model.partial_fit(X, y)
 
 
 def test_parameters_that_change_in_place_are_seen():

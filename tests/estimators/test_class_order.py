@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import log_loss, roc_auc_score
 
-from confidently import MIRA, AutoClassifier, OnlineClassifier, OnlineMedLDA, load, merge
+from confidently import OnlineClassifier
 from confidently.cli import run
 from confidently.data import open_stream
 from confidently.data.class_order import ClassOrder, sorted_numbers
@@ -45,6 +44,7 @@ def files(tmp_path):
     return make
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", NAMES.values(), ids=str)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_stream_is_presented_as_the_matrix_is(settings, names, files):
@@ -68,6 +68,7 @@ def test_a_stream_is_presented_as_the_matrix_is(settings, names, files):
         assert scores[0] == scores[1] > 0.8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", [["c", "a", "b"], [10, 2, 3]], ids=str)
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_everything_has_the_order_of_the_classes(settings, names, files):
@@ -116,63 +117,6 @@ def test_exports_have_the_order_of_the_classes(names, files):
     np.testing.assert_allclose(p, model.predict_proba(X_test), atol=1e-5)
 
 
-@pytest.mark.parametrize("names", NAMES.values(), ids=str)
-def test_training_that_continues_keeps_the_order(names, files, tmp_path):
-    X, y, X_test, _, stream = files(names)
-    model = OnlineClassifier().fit_stream(stream)
-    path = tmp_path / "model.cw"
-    model.save(path)
-    loaded = load(path)
-    assert loaded.classes_.tolist() == sorted(names)
-    np.testing.assert_array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
-    model.partial_fit(X[::-1], y[::-1])
-    loaded.partial_fit_stream(csv(tmp_path / "more.csv", X[::-1], y[::-1]))
-    np.testing.assert_allclose(loaded.coef_, model.coef_)
-    model.save(path)
-    whole = merge([model, loaded], base=load(path))
-    assert whole.classes_.tolist() == sorted(names)
-    assert whole.score(X, y) > 0.85
-    new = "0" if isinstance(names[0], str) else 0
-    model.partial_fit(X, y, classes=[*names, new])
-    assert model.classes_[0] == new and model.score(X, y) > 0.85
-    assert model.predict_proba(X_test).shape == (100, len(names) + 1)
-
-
-def test_a_model_of_the_command_line_is_sorted(tmp_path):
-    X, y = data(300, [2, 1])
-    file, model = tmp_path / "rows.svm", tmp_path / "model.cw"
-    dump_svmlight_file(X, y, str(file), zero_based=False)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--normalize", "none"]) == 0
-    loaded = load(model)
-    assert loaded.classes_.tolist() == [1, 2]
-    assert roc_auc_score(y, loaded.decision_function(X)) > 0.9
-    assert roc_auc_score(y, loaded.predict_proba(X)[:, 1]) > 0.9
-
-
-@pytest.mark.parametrize("names", [["spam", "ham"], ["c", "a", "b"]], ids=str)
-def test_stacks_are_sorted(names, files):
-    _, _, X_test, y_test, stream = files(names)
-    model = AutoClassifier().fit_stream(stream)
-    assert model.classes_.tolist() == sorted(names)
-    p = model.predict_proba(X_test)
-    assert model.predict(X_test).tolist() == model.classes_[p.argmax(axis=1)].tolist()
-    assert model.score(X_test, y_test) > 0.8
-    assert log_loss(y_test, p, labels=model.classes_) < 0.6
-    for member in model.members_.values():
-        if isinstance(member, OnlineClassifier):
-            assert member.classes_.tolist() == sorted(names) and member.score(X_test, y_test) > 0.7
-
-
-def test_classes_that_mira_gets_later_are_sorted():
-    X, y = data(600, ["c", "a", "b"])
-    few = np.isin(y, ["b", "c"])
-    late = MIRA().partial_fit(X[few][:100], y[few][:100], classes=["b", "c"])
-    late.partial_fit(X, y, classes=["a"])
-    assert late.classes_.tolist() == ["a", "b", "c"]
-    assert late.score(X, y) > 0.7
-    np.testing.assert_allclose(late.decision_function(X), X @ late.coef_.T + late.intercept_)
-
-
 def test_labels_are_sorted_in_every_column(tmp_path):
     random = np.random.default_rng(0)
     X = random.integers(-8, 9, (400, 5)) / 8
@@ -202,49 +146,6 @@ def test_labels_are_sorted_in_every_column(tmp_path):
         frozen = model.to_sklearn()
         np.testing.assert_array_equal(frozen.predict(X), model.predict(X))
         np.testing.assert_allclose(frozen.predict_proba(X), model.predict_proba(X), rtol=1e-6)
-
-
-@pytest.mark.parametrize("names", [["sport", "politics"], ["sport", "food", "politics"]], ids=str)
-def test_topic_models_are_sorted(names, tmp_path):
-    words = {"sport": "goal match team win", "politics": "vote law party win", "food": "salt oven bread win"}
-    lines = [f"{label}\t{' '.join(words[label].split() * 3)}" for label in names * 40]
-    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n")
-    path, y = tmp_path / "model.cw", np.array(names * 40)
-    assert run(["topics", "train", str(tmp_path / "texts.txt"), "-o", str(path), "--topics", "4", "-q"]) == 0
-    model = load(path)
-    assert isinstance(model, OnlineMedLDA) and model.classes_.tolist() == sorted(names)
-    X = np.array([[text.count(word) for word in model.features_.names] for text in lines])
-    assert model.score(X, y) > 0.9
-    z, scores = model.transform(X), model.decision_function(X)
-    assert (model.classes_[model.predict_proba(X).argmax(axis=1)] == y).mean() > 0.9
-    if len(names) == 2:
-        expected = (z * model.coef_[0]).sum(axis=1)
-    else:
-        expected = np.stack([z[:, 4 * k : 4 * k + 4] @ model.coef_[k] for k in range(len(names))], axis=1)
-    np.testing.assert_allclose(scores, expected, atol=1e-9)
-    assert model.margin_distribution(X)[1].shape == scores.shape
-
-
-def test_the_command_line_lists_classes_in_order(tmp_path, capsys):
-    X, y = data(300, [10, 2, 3])
-    file, model = tmp_path / "rows.svm", tmp_path / "model.cw"
-    dump_svmlight_file(X, y, str(file), zero_based=False)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "--normalize", "none", "-q"]) == 0
-    assert "classes    3 (2, 3, 10)" in capsys.readouterr().out
-    assert run(["evaluate", str(model), str(file), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [entry["name"] for entry in found["classes"]] == ["2", "3", "10"]
-    predicted = load(model).predict(X)
-    expected = [[int(((y == a) & (predicted == b)).sum()) for b in (2, 3, 10)] for a in (2, 3, 10)]
-    assert found["confusion"] == expected
-    assert [entry["rows"] for entry in found["classes"]] == [int((y == a).sum()) for a in (2, 3, 10)]
-    assert run(["predict", str(model), str(file), "--proba"]) == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["class", "proba:2", "proba:3", "proba:10"]
-    np.testing.assert_allclose(np.array(lines[1:])[:, 1:].astype(float), load(model).predict_proba(X), atol=1e-5)
-    assert run(["inspect", str(model)]) == 0
-    text = capsys.readouterr().out
-    assert text.index("class 2:") < text.index("class 3:") < text.index("class 10:")
 
 
 def test_numbers_come_before_names_by_size():

@@ -53,7 +53,7 @@ def shifted(classes, names=None):
     return X, y, late
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of thousands of rows")
 @pytest.mark.parametrize("estimator", [OnlineClassifier(), AutoClassifier()])
 @pytest.mark.parametrize("classes, names", [(2, ["b", "a"]), (4, None)])
 def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names):
@@ -68,6 +68,7 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
     assert errors[1] < errors[0]
 
 
+@pytest.mark.long("a stack of thousands of rows")
 def test_rows_as_those_of_training_have_its_shares():
     X, y, _ = shifted(4)
     model = AutoClassifier().fit(X[:4000], y[:4000])
@@ -90,6 +91,18 @@ def test_shares_of_training_change_nothing_and_classes_without_rows_have_none():
     assert model.class_shares(X)[8:].tolist() == [0.0, 0.0]
     assert ConformalSets(OnlineClassifier().partial_fit(X[:3], y[:3], np.arange(4), [0, 0, 0]).learner_.state[
         "conformal"]).shares.tolist() == [0.25] * 4  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+def test_shares_are_in_the_order_of_classes_also_of_those_that_came_late(kind):
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, n_clusters_per_class=1, random_state=0)
+    X, y = X[(y > 0) | (np.arange(400) % 3 > 0)], np.array(["a", "c", "b"])[y[(y > 0) | (np.arange(400) % 3 > 0)]]
+    first = np.flatnonzero(y != "a")[:60]
+    model = kind().partial_fit(X[first], y[first], classes=["c", "b"])
+    rest = np.setdiff1d(np.arange(len(y)), first)
+    model.partial_fit(X[rest], y[rest], classes=["a"])
+    own = np.array([np.mean(y == one) for one in "abc"])
+    np.testing.assert_allclose(model.predict_proba(X, shares=own), model.predict_proba(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

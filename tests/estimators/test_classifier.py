@@ -1,16 +1,11 @@
 """OnlineClassifier: what a user of scikit-learn expects, and every input that must be refused."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.sparse import csc_array, csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
@@ -54,13 +49,6 @@ def test_grid_search_over_rules_and_their_parameters():
     assert search.best_score_ > 0.8
 
 
-def test_grid_search_in_a_pipeline():
-    X, y = binary()
-    model = make_pipeline(StandardScaler(), OnlineClassifier("scw1"))
-    search = GridSearchCV(model, {"onlineclassifier__rule__C": [0.1, 1.0]}, cv=3).fit(X, y)
-    assert search.best_params_["onlineclassifier__rule__C"] in (0.1, 1.0)
-
-
 def test_nested_parameters():
     classifier = OnlineClassifier("cw_stdev").set_params(rule__eta=0.8)
     assert classifier.get_params()["rule__eta"] == 0.8
@@ -69,31 +57,6 @@ def test_nested_parameters():
     assert clone(classifier).rule == AROW(r=2.0)
     with pytest.raises(ValueError, match="AROW: unknown parameter 'eta'; expected r"):
         classifier.set_params(rule__eta=0.9)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_pickle_and_clone(task):
-    X, y = TASKS[task]()
-    fitted = OnlineClassifier("cw_stdev", average=True).fit(X, y)
-    same_model(pickle.loads(pickle.dumps(fitted)), fitted)
-    same_model(clone(fitted).fit(X, y), fitted)
-
-
-def test_data_frames_and_names():
-    X, y = binary()
-    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
-    classifier = OnlineClassifier().fit(frame, pd.Series(np.where(y, "yes", "no")))
-    assert list(classifier.feature_names_in_) == list(frame.columns)
-    assert set(classifier.predict(frame)) <= {"yes", "no"}
-    with pytest.raises(ValueError, match="feature names"):
-        classifier.predict(frame.rename(columns={"f0": "other"}))
-
-
-@pytest.mark.parametrize("kind", [csr_matrix, csc_array, np.asfortranarray, lambda X: X.astype(np.float32)])
-def test_input_formats_agree(kind):
-    X, y = binary()
-    X = np.round(X * 8) / 8  # exact in float32 too
-    same_model(OnlineClassifier(view=None).fit(kind(X), y), OnlineClassifier(view=None).fit(X, y))
 
 
 # --- what is learned ------------------------------------------------------------------------------------------------
@@ -160,30 +123,6 @@ def test_rules_without_precision_keep_the_prior():
             assert classifier.learner_.state.keys() == OnlineClassifier("pa").fit(X, y).learner_.state.keys()
 
 
-def test_passes_and_shuffle():
-    X, y = binary()
-    one = OnlineClassifier("pa1", passes=3).fit(X, y)
-    by_hand = OnlineClassifier("pa1")
-    for _ in range(3):
-        by_hand.partial_fit(X, y, classes=[0, 1])
-    np.testing.assert_array_equal(one.coef_, by_hand.coef_)
-    assert one.n_seen_ == 900
-    shuffled = [OnlineClassifier("pa1", shuffle=True, random_state=s).fit(X, y).coef_ for s in (0, 0, 1)]
-    assert np.array_equal(shuffled[0], shuffled[1])
-    assert not np.array_equal(shuffled[0], shuffled[2])
-
-
-def test_partial_fit_in_pieces_is_fit():
-    for task in TASKS.values():
-        X, y = task()
-        whole = OnlineClassifier("arow").fit(X, y)
-        pieces = OnlineClassifier("arow")
-        for part in np.array_split(np.arange(len(X)), 7):
-            pieces.partial_fit(X[part], y[part], classes=None if y.ndim == 2 else np.unique(y))
-        pieces.learner_.settle()  # as after fit
-        same_model(pieces, whole)
-
-
 def test_mistakes_are_progressive():
     X, y = binary(60)
     classifier, mistakes = OnlineClassifier("cw_stdev"), 0
@@ -203,13 +142,6 @@ def test_class_weight_is_sample_weight():
     balance = len(y) / (2 * np.bincount(y))
     balanced = OnlineClassifier("arow", class_weight="balanced").fit(X, y)
     same_model(balanced, OnlineClassifier("arow").fit(X, y, sample_weight=balance[y]))
-
-
-def test_weight_zero_is_not_seen():
-    X, y = binary()
-    keep = np.arange(len(y)) % 3 > 0
-    with_zeros = OnlineClassifier("gibbs_pa").fit(X, y, sample_weight=keep.astype(float))
-    same_model(with_zeros, OnlineClassifier("gibbs_pa").fit(X[keep], y[keep]))
 
 
 def test_infeasible_examples_are_counted():
@@ -283,6 +215,7 @@ def test_probabilities_beat_the_base_rate(task, calibration):
         assert loss < base
 
 
+@pytest.mark.long("hundreds of optimizations")
 def test_calibration_is_near_the_maximum_likelihood():
     """The online Newton method ends near what a batch fit to the same margins would choose."""
     X, y = make_classification(4000, 10, flip_y=0.15, random_state=1)
@@ -314,19 +247,6 @@ def test_posterior_probabilities_of_many_classes_by_sampling():
     drawn = mean[:, None] + np.sqrt(variance)[:, None] * rng.normal(size=(3, 200_000, 5))
     share = np.stack([np.bincount(d.argmax(axis=1), minlength=5) for d in drawn]) / 200_000
     np.testing.assert_allclose(posterior_probabilities(mean, variance), share, atol=0.01)
-
-
-def test_shuffled_passes_over_multilabel_rows():
-    """Orders are of rows, not of labels: rows have several."""
-    X = np.random.default_rng(0).standard_normal((60, 4))
-    Y = (X[:, :3] > -0.5).astype(int)
-    model = OnlineClassifier(passes=2, shuffle=True, random_state=3).fit(X, Y)
-    generator, expected = np.random.RandomState(3), OnlineClassifier()
-    for _ in range(2):
-        order = generator.permutation(60)
-        expected.partial_fit(X[order], Y[order])
-    assert model.n_seen_ == 120
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -20,7 +20,13 @@ from tests.encoders import Vectors, vectors_of
 ROWS = list(tickets(300))
 TEXTS, TEAMS = [str(row["text"]) for row in ROWS], np.array([row["team"] for row in ROWS])
 FLOORS = np.array([float(row["floor"]) for row in ROWS])
-EACH = pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor])
+STACKS = pytest.mark.long("stacks take texts by the same code, and longer")
+KINDS = [
+    OnlineClassifier,
+    OnlineRegressor,
+    *(pytest.param(kind, marks=STACKS) for kind in (AutoClassifier, AutoRegressor)),
+]
+EACH = pytest.mark.parametrize("kind", KINDS)
 
 
 def labels_for(kind):
@@ -74,7 +80,6 @@ def test_arrays_are_taken_for_vectors(kind):
         kind(encoder=vectors_of).fit(pd.DataFrame(vectors), y)
 
 
-@pytest.mark.long
 @EACH
 def test_saved_models_expect_their_encoder(kind, tmp_path):
     y = labels_for(kind)

@@ -53,6 +53,13 @@ CLASSES = np.where((FRAME["town"] == "Delft") ^ (FRAME["rooms"] > 2), "yes", "no
 PRICES = FRAME["rooms"].to_numpy() * 2.5 + 5 * (FRAME["town"] == "Lund").to_numpy()
 EACH = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 
+# Stacks take rows by the same code, and longer.
+MOST = pytest.mark.parametrize(
+    "estimator",
+    [*ESTIMATORS[::2], *(pytest.param(one, marks=pytest.mark.long("five stacks each")) for one in ESTIMATORS[1::2])],
+    ids=lambda estimator: type(estimator).__name__,
+)
+
 
 def labels_for(estimator):
     return PRICES if estimator.predicts_numbers else CLASSES
@@ -71,7 +78,13 @@ def assert_same(one, other):
 # --- frames as files -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("estimator", "arguments"), list(zip(ESTIMATORS, ARGUMENTS, strict=True)))
+@pytest.mark.parametrize(
+    ("estimator", "arguments"),
+    [
+        pytest.param(one, given, marks=pytest.mark.long("six stacks") if "--auto" in given else ())
+        for one, given in zip(ESTIMATORS, ARGUMENTS, strict=True)
+    ],
+)
 def test_a_frame_is_learned_as_its_file_is_on_the_command_line(tmp_path, estimator, arguments):
     file, model, y = tmp_path / "rows.parquet", tmp_path / "model.cw", labels_for(estimator)
     FRAME.assign(target=y).to_parquet(file)
@@ -94,7 +107,7 @@ def test_a_frame_is_learned_as_its_file_is_on_the_command_line(tmp_path, estimat
     assert run(["predict", str(model), str(file), "-o", str(tmp_path / "predicted.csv"), "-q"]) == 0
 
 
-@EACH
+@MOST
 def test_all_libraries_and_ways_to_pass_labels_give_the_same_model(estimator):
     y = labels_for(estimator)
     whole = FRAME.assign(target=y)
@@ -112,7 +125,7 @@ def test_an_index_is_no_feature():
     assert_same(OnlineClassifier().fit(FRAME.set_index(pd.Index(np.arange(N) * 7, name="key")), CLASSES), expected)
 
 
-@EACH
+@MOST
 def test_a_frame_of_numbers_is_an_array(estimator):
     X, y = FRAME[["rooms", "age"]].fillna(0.0), labels_for(estimator)
     objects = X.astype(object)
@@ -125,7 +138,7 @@ def test_a_frame_of_numbers_is_an_array(estimator):
             fitted.predict(X.assign(age="old"))
 
 
-@EACH
+@MOST
 @pytest.mark.parametrize("library", ["pandas", "Polars"])
 def test_a_frame_of_numbers_with_missing_ones_is_a_table(tmp_path, estimator, library):
     X, y = FRAME[["rooms", "age"]], labels_for(estimator)
@@ -135,7 +148,7 @@ def test_a_frame_of_numbers_with_missing_ones_is_a_table(tmp_path, estimator, li
     assert fitted.predict(X.fillna(1.0)).shape == (N,)
 
 
-@EACH
+@MOST
 def test_fit_forgets_what_rows_were_before(estimator):
     y, fitted = labels_for(estimator), clone(estimator)
     for rows in (FRAME[["rooms"]], FRAME, FRAME[["rooms"]], FRAME[["rooms"]].to_numpy(), FRAME):
@@ -205,13 +218,6 @@ def test_labels_may_come_late():
         fitted.partial_fit(FRAME, CLASSES, predicted=p)
 
 
-def test_passes_are_those_of_the_command_line(tmp_path):
-    file, model = tmp_path / "rows.parquet", tmp_path / "model.cw"
-    FRAME.assign(label=CLASSES).to_parquet(file)
-    assert run(["train", str(file), "--rule", "arow", "--no-shuffle", "--passes", "3", "-o", str(model), "-q"]) == 0
-    assert_same(OnlineClassifier(passes=3).fit(FRAME, CLASSES), load(model))
-
-
 def test_shuffled_rows_are_those_of_a_shuffled_stream():
     seed = int(np.random.RandomState(5).randint(2**31 - 1))
     stream = open_stream(FRAME.assign(label=CLASSES), normalize="none", zeros=True).shuffle(2 * N, seed)
@@ -234,18 +240,13 @@ def test_weights_multiply_the_loss():
     )
 
 
-@pytest.mark.parametrize("estimator", [OnlineClassifier(), AutoClassifier()], ids=lambda e: type(e).__name__)
-def test_label_sets(estimator):
+def test_label_sets_and_several_numbers():
+    estimator = OnlineClassifier()
     y = np.column_stack([CLASSES == "yes", FRAME["rooms"] == 1, np.zeros(N, dtype=bool)]).astype(int)
     fitted = clone(estimator).fit(FRAME, y)
     assert fitted.predict(NEW).shape == (100, 3) and (fitted.predict(FRAME)[:, 1] == y[:, 1]).mean() > 0.75
     assert not fitted.predict(FRAME)[:, 2].any()
-
-
-@pytest.mark.parametrize("estimator", [OnlineRegressor(), AutoRegressor()], ids=lambda e: type(e).__name__)
-def test_several_numbers_per_row(estimator):
-    fitted = clone(estimator).fit(FRAME, np.column_stack([PRICES, -PRICES]))
-    found = fitted.predict(FRAME)
+    found = OnlineRegressor().fit(FRAME, np.column_stack([PRICES, -PRICES])).predict(FRAME)
     assert np.abs(found[:, 0] - PRICES).mean() < 1.0 and np.abs(found[:, 1] + PRICES).mean() < 1.0
 
 
@@ -292,7 +293,7 @@ def test_models_of_other_formats_read_frames_and_dicts(tmp_path):
 # --- scikit-learn --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("validations by folds")
 @EACH
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "Polars"])
 def test_pipelines_and_validations(estimator, library):

@@ -38,7 +38,11 @@ def followed(model, X, y, delay, given):
 
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of sets that have every class at first
 @pytest.mark.parametrize(
-    "kind", [lambda: OnlineClassifier(forget=0.003), pytest.param(AutoClassifier, marks=pytest.mark.long)]
+    "kind",
+    [
+        lambda: OnlineClassifier(forget=0.003),
+        pytest.param(AutoClassifier, marks=pytest.mark.long("hundreds of calls of a stack")),
+    ],
 )
 def test_sets_cover_as_asked_for_though_labels_are_late(kind):
     X, y = turning(9000, 0.0004)
@@ -99,7 +103,7 @@ def test_rows_of_a_class_without_weight_teach_nothing():
     assert rows_seen(model.learner_.state["conformal"]) == seen + y[200:].sum()
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of real rows")
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_of_rows_may_be_late(kind):
     X, y = load_digits(return_X_y=True)

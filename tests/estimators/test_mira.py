@@ -84,7 +84,7 @@ def test_a_class_may_come_late():
     assert (model.predict(X) == y).all()
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of real rows")
 def test_real_digits():
     """Fewer mistakes than the perceptron on the same stream."""
     X, y, _, _ = load("usps", 3000, 1000)

@@ -103,16 +103,3 @@ def test_streams_of_dicts_learn_the_same(multiclass):
         found = river.predict_proba_one(dict(enumerate(x)))
         np.testing.assert_allclose([found[k][True] for k in range(4)], probability[i], rtol=1e-9)
         assert river.predict_one(dict(enumerate(x))) == dict(enumerate(predicted[i] == 1))
-
-
-def test_the_command_line_continues_a_ranking_as_a_ranking(ok, tmp_path):
-    rows = [f"{','.join(map(str, np.flatnonzero(y)))} 1:{x[0]} 2:{x[1]} 3:{x[2]}\n" for x, y in zip(X, Y, strict=True)]
-    (tmp_path / "rows.svm").write_text("".join(rows))
-    for name, options, task in (
-        ("one.cw", [], "multilabel-one-vs-rest"),
-        ("joint.cw", ["--multiclass", "joint"], "multilabel"),
-    ):
-        ok("train", tmp_path / "rows.svm", "--rule=arow", "--multilabel", *options, "-o", tmp_path / name)
-        ok("train", tmp_path / "rows.svm", "--init-model", tmp_path / name, "-o", tmp_path / "more.cw")
-        model = load(tmp_path / "more.cw")
-        assert (model.learner_.task.name, model.n_seen_) == (task, 300)

@@ -82,7 +82,7 @@ def test_rows_far_from_all_are_new(estimator):
     assert model.novelty(50.0 * X[:100]).max() < 0.06 < np.quantile(model.novelty(X), 0.1)
 
 
-@pytest.mark.long
+@pytest.mark.long("stacks of real rows")
 def test_a_class_that_training_had_not_is_new():
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))

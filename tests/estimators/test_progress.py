@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
-from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
+from confidently import AutoClassifier, OnlineClassifier
 from confidently.data import open_stream
 from tests.command_line import rows
 
@@ -26,7 +26,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.long
+@pytest.mark.long("thousands of rows")
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 def test_progress_changes_nothing_and_is_written_to_standard_error(folder, kind, capsys):
     path = folder / "rows.svm"
@@ -47,7 +47,7 @@ def test_the_bytes_of_a_stream_are_those_of_its_files(folder):
     assert last.bytes_read == stream.total_bytes
 
 
-@pytest.mark.long
+@pytest.mark.long("starts notebooks")
 @pytest.mark.parametrize("kind", ["OnlineClassifier", "AutoClassifier"])
 def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE.format(kind=kind))])
@@ -61,28 +61,9 @@ def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     assert not any(output.get("name") == "stderr" for output in cell.outputs)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor])
-@pytest.mark.parametrize("as_dicts", [False, True])
-def test_verbose_training_on_rows_shows_a_bar_and_changes_nothing(kind, as_dicts, capsys):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(400, 3))
-    y = X[:, 0] + random.normal(size=400)
-    y = y if "Regressor" in kind.__name__ else y > 0
-    rows_given = [{"a": a, "b": b, "c": c} for a, b, c in X.tolist()] if as_dicts else X
-    shown = kind(passes=2, verbose=True).fit(rows_given, y)
-    captured = capsys.readouterr()
-    last = captured.err.splitlines()[-1]
-    assert captured.out == "" and "800 rows" in last
-    assert (" % mistakes in pass 2" in last) == ("Classifier" in kind.__name__)
-    quiet = kind(passes=2).fit(rows_given, y)
-    assert capsys.readouterr().err == ""
-    np.testing.assert_array_equal(shown.predict(rows_given), quiet.predict(rows_given))
-    assert shown.n_iter_ == quiet.n_iter_ == 2
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+@pytest.mark.parametrize(
+    "kind", [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long("stacks of many passes"))]
+)
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_passes_end_where_mistakes_no_longer_fall(kind, as_dicts):
     random = np.random.default_rng(0)
@@ -101,9 +82,3 @@ def test_passes_end_where_mistakes_no_longer_fall(kind, as_dicts):
         assert (model.n_iter_, model.mistakes_) == (expected, found[expected - 1])
     assert 1 < kind(passes=8, shuffle=False, tol=1.0).fit(rows_given, y).n_iter_ == 2
     assert kind(passes=8, shuffle=False).fit(rows_given, y).n_iter_ == 8
-
-
-@pytest.mark.parametrize("tol", [-1, True, "x", float("nan")])
-def test_an_invalid_tol_is_refused(tol):
-    with pytest.raises(ValueError, match="tol must be None or a number >= 0"):
-        OnlineClassifier(tol=tol).fit([[0.0], [1.0]], [0, 1])

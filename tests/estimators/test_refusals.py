@@ -1,7 +1,6 @@
 """Refusals of estimators that no other test provokes; what was learned stays as it was."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from confidently import IELLIP, MIRA, OnlineClassifier
@@ -34,11 +33,6 @@ def test_labels_of_another_number():
 def test_one_class_announced():
     with pytest.raises(ValueError, match="at least 2 classes are needed, got 0"):
         OnlineClassifier().partial_fit(X, np.zeros(4, int), classes=[0])
-
-
-def test_class_weights_that_are_no_numbers():
-    with pytest.raises(ValueError, match=r"class weights must be numbers, got \{0: 'much'\}"):
-        OnlineClassifier(class_weight={0: "much"}).fit(X, Y)
 
 
 def test_attributes_before_training():
@@ -99,34 +93,3 @@ def test_a_river_classifier_that_another_thread_changes(monkeypatch):
     monkeypatch.setattr(model._rows, "_make_room", lambda: None)
     with pytest.raises(ConcurrentUse):
         model.learn_one({f"{k}": 1.0 for k in range(1000)}, "spam")
-
-
-def test_names_that_are_hashed_are_not_kept(tmp_path):
-    model = RiverClassifier(hash_bits=10)
-    model.learn_one({"a": 1.0}, "spam")
-    model.learn_one({"b": 1.0}, "ham")
-    with pytest.raises(ValueError, match="the names of features are not kept with hash_bits; use hash_bits=None"):
-        model.save(tmp_path / "m.cw")
-
-
-@pytest.mark.parametrize(
-    ("learn", "message"),
-    [
-        (lambda model: model.learn_one({"a": 1.0}, float("nan")), "a class cannot be nan"),
-        (lambda model: model.learn_one({"a": 1.0}, None), "a class cannot be None"),
-        (lambda model: model.learn_one({"a": 1.0}, "x", w=-1.0), "weight must be in 0 to 1e"),
-        (lambda model: model.learn_one({"a": 1.0}, "x", w=float("nan")), "weight must be in 0 to 1e"),
-        (lambda model: model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["x"])), "X has 2 rows and y 1"),
-        (lambda model: model.learn_many(pd.DataFrame({"a": [1.0]}), pd.Series([None])), "a class cannot be None"),
-        (
-            lambda model: model.learn_many(pd.DataFrame({"a": [np.inf]}), pd.Series(["x"])),
-            "values that are not finite or too large",
-        ),
-    ],
-)
-def test_what_a_river_classifier_refuses(learn, message):
-    model = RiverClassifier()
-    model.learn_one({"a": 1.0}, "spam")
-    with pytest.raises(ValueError, match=message):
-        learn(model)
-    assert model.predict_one({"a": 1.0}) == "spam"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from confidently import OnlineClassifier, OnlineRegressor, load
+from confidently import OnlineClassifier, OnlineRegressor
 from confidently.data import DataError, open_stream
 
 RNG = np.random.default_rng(7)
@@ -64,6 +64,7 @@ def test_predictions_of_a_stream_are_those_of_arrays(tmp_path):
         next(model.predict_stream(file, "predict_proba"))
 
 
+@pytest.mark.long("a thousand columns")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [300, 1 << 20])
 @pytest.mark.parametrize("columns, covariance", [(1000, "full"), (1001, "diag")])
@@ -74,32 +75,6 @@ def test_the_first_rows_choose_the_covariance(tmp_path, columns, covariance, chu
     model = OnlineRegressor().fit_stream(opened(file, chunk_bytes=chunk_bytes))
     assert model.learner_.settings.covariance == covariance
     assert model.n_features_in_ == 5000
-
-
-@pytest.mark.parametrize("rule, covariance", [("ridge", "auto"), ("pa1_reg", "diag"), ("arow_eps", "full")])
-def test_more_files_continue_the_training_also_of_a_loaded_model(tmp_path, rule, covariance):
-    file = written(tmp_path, "rows.csv")
-    model = OnlineRegressor(rule, covariance).fit_stream(opened(file))
-    model.save(tmp_path / "model.cw")
-    loaded = load(tmp_path / "model.cw")
-    assert loaded.source_ == model.source_ and list(loaded.features_.names) == list(model.features_.names)
-    for each in (model, loaded):
-        each.partial_fit_stream(file)
-        each.save(tmp_path / f"{each is model}.cw")
-        assert each.n_seen_ == 2 * len(Y)
-    assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
-
-
-def test_invalid_rows_leave_the_regressor_unchanged(tmp_path):
-    file = written(tmp_path, "rows.csv")
-    model = OnlineRegressor().fit_stream(opened(file))
-    before = model.coef_.copy()
-    (tmp_path / "bad.csv").write_text("label,a,b,c,d\n1,1,1,1,1\nx,1,1,1,1\n")
-    with pytest.raises(DataError, match="line 3, column 'label': target 'x' is not a number"):
-        model.partial_fit_stream(tmp_path / "bad.csv")
-    with pytest.raises(DataError):
-        model.fit_stream(opened(tmp_path / "bad.csv"))
-    assert np.array_equal(model.coef_, before) and model.n_seen_ == len(Y)
 
 
 def test_counts_below_zero_are_located(tmp_path):

@@ -6,15 +6,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from confidently import AutoClassifier, OnlineClassifier, load
+from confidently import AutoClassifier, OnlineClassifier
 from confidently.data import DataWarning, open_stream
 
-KINDS = [OnlineClassifier, AutoClassifier]
+KINDS = [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long("stacks of digits"))]
 
 
 def digits():
@@ -80,17 +79,6 @@ def test_columns_are_in_the_order_of_classes(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_and_sparse_rows_have_the_sets_of_arrays(kind):
-    X, X_new, y, _ = digits()
-    names = [f"pixel{k}" for k in range(X.shape[1])]
-    model, of_table = trained(kind), kind().fit(pd.DataFrame(X, columns=names), y)
-    expected = model.predict_set(X_new, 0.95)
-    np.testing.assert_array_equal(of_table.predict_set(pd.DataFrame(X_new, columns=names), 0.95), expected)
-    np.testing.assert_array_equal(model.predict_set(csr_array(X_new), 0.95), expected)
-    np.testing.assert_array_equal(model.abstain(csr_array(X_new), 0.05), model.abstain(X_new, 0.05))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_sets_of_labels_have_the_relevant_ones(kind):
     X, X_new, y, y_new = digits()
     model = kind().fit(X, labels_of(y))
@@ -101,24 +89,6 @@ def test_sets_of_labels_have_the_relevant_ones(kind):
         assert found[~relevant[:, k], k].mean() < found[relevant[:, k], k].mean()
     with pytest.raises(ValueError, match="abstain: rows have several labels"):
         model.abstain(X_new)
-
-
-@pytest.mark.parametrize("labels", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_saved_models_have_the_same_sets_and_go_on_alike(kind, labels, tmp_path):
-    X, X_new, y, _ = digits()
-    y = labels_of(y) if labels else y
-    known = {} if labels else {"classes": np.arange(10)}
-    model = kind().partial_fit(X[:900], y[:900], **known)
-    model.save(tmp_path / "m.cw")
-    again = load(tmp_path / "m.cw")
-    for _ in range(2):
-        assert (again.alarms_, again.rows_since_alarm_) == (model.alarms_, model.rows_since_alarm_)
-        np.testing.assert_array_equal(again.predict_set(X_new, 0.9), model.predict_set(X_new, 0.9))
-        if not labels:
-            np.testing.assert_array_equal(again.abstain(X_new, 0.05), model.abstain(X_new, 0.05))
-        for one in (model, again):
-            one.partial_fit(X[900:], y[900:])
 
 
 def test_files_have_the_sets_of_arrays(tmp_path):

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import dump_svmlight_file
 from sklearn.feature_extraction.text import CountVectorizer
 
 from confidently import OnlineClassifier
 from confidently import load as load_model
-from confidently.cli import run
-from confidently.data import DataError, open_stream
+from confidently.data import open_stream
 
 MESSAGES = [
     ("ham", "see you at noon"), ("spam", "free money now"), ("ham", "lunch at noon then"),
@@ -22,40 +20,6 @@ def texts(tmp_path):
     file = tmp_path / "messages.txt"
     file.write_text("".join(f"{label}\t{text}\n" for label, text in MESSAGES))
     return file
-
-
-@pytest.fixture
-def rows(tmp_path):
-    """Values that svmlight's decimals hold exactly."""
-    random = np.random.default_rng(0)
-    X = random.integers(-8, 9, (3000, 12)) / 8 * (random.random((3000, 12)) < 0.4)
-    y = np.where(X[:, :3].sum(axis=1) + random.normal(0, 0.3, 3000) > 0, 1, -1)
-    file = tmp_path / "rows.svm"
-    dump_svmlight_file(X, y, str(file), zero_based=False)
-    return file, X, y
-
-
-def test_a_stream_is_learned_as_the_matrix_is(rows):
-    file, X, y = rows
-    of_stream = OnlineClassifier("cw_stdev", average=False, view=None).fit_stream(open_stream(file))
-    of_matrix = OnlineClassifier("cw_stdev", average=False, view=None).fit(X, y)
-    assert (of_stream.mistakes_, of_stream.updates_) == (of_matrix.mistakes_, of_matrix.updates_)
-    assert np.array_equal(of_stream.coef_, of_matrix.coef_)
-    assert np.array_equal(np.concatenate(list(of_stream.predict_stream(file))), of_matrix.predict(X))
-    for method in ("predict_proba", "decision_function"):
-        assert np.array_equal(
-            np.concatenate(list(of_stream.predict_stream(file, method))), getattr(of_matrix, method)(X)
-        )
-
-
-def test_a_stream_is_learned_as_on_the_command_line(texts, tmp_path):
-    model = tmp_path / "model.cw"
-    assert run(["train", str(texts), "--rule=arow", "--no-shuffle", "--ngrams", "1-2", "-o", str(model), "-q"]) == 0
-    trained = load_model(model)
-    fitted = OnlineClassifier().fit_stream(open_stream(texts, ngrams=(1, 2)))
-    assert np.array_equal(trained.coef_, fitted.coef_) and list(trained.classes_) == list(fitted.classes_)
-    assert {**trained.source_, "closed": False} == fitted.source_
-    assert list(trained.features_.names) == list(fitted.features_.names)
 
 
 def test_learning_goes_on_with_the_same_features(texts, tmp_path):
@@ -116,16 +80,6 @@ def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings
     with pytest.raises(ValueError, match=problem):
         classifier.set_params(**settings).fit_stream(open_stream(other))
     assert np.array_equal(classifier.coef_, before) and list(classifier.classes_) == ["ham", "spam"]
-
-
-def test_bad_rows_leave_what_was_learned(texts, tmp_path):
-    classifier = OnlineClassifier().fit_stream(open_stream(texts))
-    before = classifier.coef_.copy()
-    other = tmp_path / "other.txt"
-    other.write_text("ham\tfine\nnan\tbad\n")
-    with pytest.raises(DataError, match="line 2"):
-        classifier.partial_fit_stream(other)
-    assert np.array_equal(classifier.coef_, before)
 
 
 def test_a_classifier_of_arrays_knows_no_files_of_names(texts):

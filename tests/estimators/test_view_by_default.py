@@ -1,6 +1,5 @@
 """``view="auto"``: an estimator sees rows as ``confidently train`` does, and learns the same from the same data."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from confidently import AutoClassifier, OnlineClassifier, OnlineRegressor, Standard, load, merge, progressive_validation
+from confidently import AutoClassifier, OnlineClassifier, Standard, load, merge, progressive_validation
 from confidently.cli import run
 from confidently.data import DataWarning, open_stream
 from confidently.models.merging import MergeError
@@ -251,24 +250,6 @@ def test_the_view_is_chosen_once(wine):
     assert dense.fit(csr_matrix(X), y).view_ is None  # fit begins again
 
 
-def test_training_that_continues_keeps_the_view(wine, tmp_path):
-    X, y = wine
-    model = OnlineClassifier().fit(X[:100], y[:100])
-    model.save(tmp_path / "m.cw")
-    loaded, pickled = load(tmp_path / "m.cw"), pickle.loads(pickle.dumps(model))
-    assert loaded.view == Standard() and pickled.view == "auto"
-    for one in (model, loaded, pickled):
-        one.partial_fit(X[100:], y[100:])
-    check_same(loaded, model)
-    check_same(pickled, model)
-    check_same(model.set_params(view="standard").partial_fit(X, y), pickled.partial_fit(X, y))
-    with pytest.raises(ValueError, match=r"view, and whether .* cannot change after training has begun"):
-        model.set_params(view=None).partial_fit(X, y)
-    raw = OnlineClassifier().fit(csr_matrix(X), y)
-    raw.save(tmp_path / "raw.cw")
-    assert load(tmp_path / "raw.cw").view is None
-
-
 def test_merging(wine):
     X, y = wine
     parts = [OnlineClassifier().fit(X[k::2], y[k::2]) for k in range(2)]
@@ -289,17 +270,6 @@ def test_what_no_view_is_chosen_for(wine):
     wide[:, 0] = y = np.array([0, 1, 0, 1])
     assert OnlineClassifier().fit(wide, y).view_ is None
     assert OnlineClassifier().fit(wide[:, :10_000], y).view_ == Standard()
-
-
-def test_regressions_learn_rows_as_the_command_line_does(wine, tmp_path):
-    X, y = wine
-    frame(X, y).to_csv(tmp_path / "rows.csv", index=False)
-    model = tmp_path / "model.cw"
-    assert run(["train", "--rule", "ridge", "--no-shuffle", str(tmp_path / "rows.csv"), "-o", str(model), "-q"]) == 0
-    found = OnlineRegressor().fit(X, y)
-    np.testing.assert_allclose(found.coef_, load(model).coef_, rtol=1e-9)
-    with pytest.raises(ValueError, match="unknown view 'auto'"):
-        OnlineRegressor(view="auto").fit(X, y)
 
 
 def test_members_of_a_stack_see_arrays_as_the_classifier_does(wine):

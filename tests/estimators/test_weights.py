@@ -56,14 +56,6 @@ def test_balanced_classes_do_not_diverge(rule):
     assert balanced < 3 * plain
 
 
-def test_a_file_of_weighted_rows_gives_a_model_that_can_be_read(ok, tmp_path):
-    rng = np.random.default_rng(1)
-    rows = zip(rng.choice([-1, 1], 5000), *rng.normal(size=(2, 5000)), strict=True)
-    (tmp_path / "rows.vw").write_text("".join(f"{label} 20 |a x:{x:.4f} y:{y:.4f}\n" for label, x, y in rows))
-    assert "nan" not in ok("train", tmp_path / "rows.vw", "-o", tmp_path / "model.cw", "--rule", "pa")
-    assert "nan" not in ok("inspect", tmp_path / "model.cw")
-
-
 LEAST = 1e-100
 
 

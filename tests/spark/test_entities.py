@@ -67,11 +67,7 @@ def file_of(model, folder):
     return (folder / "model.ent").read_bytes()
 
 
-KINDS = {
-    "label": OnlineClassifier(),
-    "price": OnlineRegressor(),
-    "kind": OnlineClassifier("logistic", view="ranks"),
-}
+KINDS = {"label": OnlineClassifier(), "price": OnlineRegressor(), "kind": OnlineClassifier("logistic", view="ranks")}
 
 
 @pytest.mark.parametrize("label", KINDS)

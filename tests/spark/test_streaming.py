@@ -106,7 +106,7 @@ def run(folder, when):
     return subprocess.run(command, capture_output=True, text=True).returncode
 
 
-@pytest.mark.long
+@pytest.mark.long("starts processes")
 def test_a_query_that_was_killed_trains_on_each_batch_once(spark, tmp_path):
     """Before a micro-batch is in the file, and after, before Spark notes that it is done."""
     (tmp_path / "rows").mkdir()

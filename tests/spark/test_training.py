@@ -178,7 +178,7 @@ CLUSTER = """
 """
 
 
-@pytest.mark.long
+@pytest.mark.long("starts a cluster and kills its processes")
 def test_an_executor_that_is_killed_changes_nothing(tmp_path):
     """Its rows are computed again by the other, or by one that takes its place."""
     rows, model, marker = (tmp_path / name for name in ("rows", "model.cw", "marker"))

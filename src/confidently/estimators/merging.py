@@ -55,6 +55,9 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     in every update; these factors are multiplied. Probabilities are calibrated by the margins in the merged models,
     which differ a little from the merged classifier's until its training continues.
 
+    The order of the models changes predictions by rounding only. Sums are computed, and classes and features numbered,
+    in the order of the models, so that the bytes of saved files differ.
+
     Regressions with the rule "ridge" and a full or shared covariance are merged exactly: weights, intercept, variances
     and the estimated noise are those of one pass over all rows, whatever the parts. Intervals are made of the errors of
     the parts.

@@ -56,7 +56,8 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
     prior counts once. Models must have the same rule, settings and reading options. Features are aligned by name, or by
     number if they have no names; classes are aligned by name. Rows, mistakes and updates are added. Ridge regressions
     with a full covariance are merged exactly: weights and variances are those of one training on all rows. Models of
-    train --key and of train --bandit are merged in the same way.
+    train --key and of train --bandit are merged in the same way. The order of the models changes predictions by
+    rounding only.
     """
     _check_distinct(paths)
     from ...models.merged_learner import MergeError
