@@ -19,12 +19,12 @@ import pytest
 from confidently.serve import Client, ServerError
 from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
-from tests.serve.running import running
+from tests.serve.running import threaded
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("client") / "served") as found:
+    with threaded(tmp_path_factory.mktemp("client") / "served") as found:
         yield found
 
 
@@ -240,7 +240,7 @@ def decide_everything(shop):
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
-    with running(tmp_path / "served") as server:
+    with threaded(tmp_path / "served") as server:
         with Client(server.url, "spam", transport=recording) as spam:
             use_everything(spam, tmp_path)
         with Client(server.url, "shop", transport=recording) as shop:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import resource
-import signal
 import socket
 import sys
 import threading
@@ -23,7 +22,7 @@ from uvicorn.server import ServerState
 from confidently.serve.http import app, calls, connections, tokens
 from confidently.serve.http.handlers import merging, models
 from confidently.serve.waiting import Limits
-from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
+from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, threaded, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
 from tests.serve.test_tokens import bearer, token_file
 
@@ -37,10 +36,10 @@ def guarded(tmp_path):
     """Starts servers with one token, by their limits; returns a server and its token."""
     with ExitStack() as stack:
 
-        def start(*options, scopes="predict,learn,label,admin", **started):
+        def start(*options, scopes="predict,learn,label,admin", apart=False, **started):
             path, [token] = token_file(tmp_path, scopes)
-            server = stack.enter_context(running(tmp_path / "served", "--token-file", path, *options, **started))
-            return server, token
+            begin = running if "preexec_fn" in started or apart else threaded
+            return stack.enter_context(begin(tmp_path / "served", "--token-file", path, *options, **started)), token
 
         yield start
 
@@ -91,7 +90,7 @@ def send_until_refused(connection, piece, n):
 
 def test_the_largest_head_is_answered_and_a_larger_one_refused(tmp_path):
     fixed = len("/livez") + len("Hostlocalhost") + len("X")
-    with running(tmp_path / "served") as server:
+    with threaded(tmp_path / "served") as server:
         for size, status in ((connections.MAX_HEAD - fixed, 200), (connections.MAX_HEAD - fixed + 1, 431)):
             for pieces in (1, 7):
                 with connected(server) as one:
@@ -148,7 +147,7 @@ HALF = {
 @pytest.mark.long
 def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
     """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
-    with running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
+    with threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
         for name, (content, answers, further) in HALF.items():
             with connected(server) as half:
                 half.sendall(content)
@@ -164,7 +163,7 @@ def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
 def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
     """As a whole it has to be in time, however often something of it comes."""
     with (
-        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server,
+        threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server,
         connected(server) as slow,
     ):
         slow.sendall(begun)
@@ -176,7 +175,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
 
 def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
     with (
-        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
+        threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
         connected(server) as slow,
     ):
         with server.client() as client:
@@ -192,7 +191,10 @@ def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
 
 @pytest.mark.long
 def test_a_connection_is_kept_for_a_while(tmp_path):
-    with running(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
+    with (
+        threaded(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server,
+        connected(server) as kept,
+    ):
         for _ in range(3):
             kept.sendall(HEAD + b"\r\n")
             assert b"200 OK" in answer_from(kept)
@@ -325,7 +327,7 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
 def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
     """The server waits several times, each time for less than it allows, and for longer than that in all."""
     one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 500, 1.5
-    with running(tmp_path / "served", limits={"http.connections.UNREAD_SECONDS": seconds}) as server:
+    with threaded(tmp_path / "served", limits={"http.connections.UNREAD_SECONDS": seconds}) as server:
         with server.client() as client:
             size = n * len(client.get("/page/style.css").content)
         with unread(server, one + b"\r\n", n - 1) as slow:
@@ -500,7 +502,7 @@ def test_a_long_line_that_comes_byte_by_byte_costs_what_a_short_one_does():
 
 
 def test_lines_in_pieces_are_the_lines(tmp_path):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(FIRST, json={})
         expected = []
         for size in (1, 7, 64, 4096):
@@ -519,7 +521,7 @@ def test_lines_in_pieces_are_the_lines(tmp_path):
 def revoke(server, folder):
     """Replace the tokens of a server."""
     token_file(folder, "admin")
-    server.process.send_signal(signal.SIGHUP)
+    server.reload()
     wait_until(lambda: any("tokens read from" in line for line in server.told))
 
 
@@ -605,7 +607,9 @@ def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
 
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
-    server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
+    server, token = guarded(
+        apart=True, limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1}
+    )
     before = open_sockets(server)
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})

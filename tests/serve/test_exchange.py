@@ -6,7 +6,7 @@ import pytest
 
 from confidently.serve import Client, ServerError
 from confidently.serve.exchange import label_studio, prodigy
-from tests.serve.running import running, wait_until
+from tests.serve.running import threaded, wait_until
 
 CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
   <Choices name="kind" toName="body"><Choice value="ham"/><Choice value="spam" alias="junk"/></Choices></View>"""
@@ -14,7 +14,7 @@ CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("served")) as server:
+    with threaded(tmp_path_factory.mktemp("served")) as server:
         yield server
 
 

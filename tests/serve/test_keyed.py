@@ -11,7 +11,7 @@ from confidently import OnlineClassifier, OnlineRegressor
 from confidently.entities import EntityModels
 from confidently.serve import offline
 from tests.command_line import here
-from tests.serve.running import as_lines, kind_of, lines_of, running, teach, wait_until
+from tests.serve.running import as_lines, kind_of, lines_of, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 GENRES = ("crime", "love", "space")
@@ -179,17 +179,6 @@ def test_labels_may_follow_and_rows_must_have_a_key(local):
     assert kind_of(server("GET", f"{MODEL}/contribution")) == "cannot-merge"
 
 
-def test_settings_that_do_not_fit_are_refused(local):
-    server = local()
-    for settings, told in (
-        ({"key": "user", "auto": True}, "auto"), ({"max_age": 3}, "only with a key"),
-        ({"key": "label"}, "key of labels"), ({"task": "numbers", "key": "user", "rule": "quantile"}, "quantile"),
-        ({"key": "user", "multilabel": True}, "multilabel"), ({"task": "decisions", "key": "user"}, "key"),
-    ):  # fmt: skip
-        answer = server("PUT", MODEL, settings)
-        assert kind_of(answer) == "invalid-settings" and told in answer.json()["detail"], answer.text
-
-
 def test_a_file_of_training_goes_on(local, tmp_path):
     rows = rows_of("two", 300)
     (tmp_path / "rows.jsonl").write_text(as_lines([{"label": label} | row for row, label in rows]))
@@ -234,18 +223,17 @@ def test_keys_of_a_model_that_began_with_integers(local, tmp_path):
 
 def test_versions_and_replicas(tmp_path):
     rows = rows_of("two", 60)
-    with running(tmp_path / "a") as one, one.client() as client:
+    with threaded(tmp_path / "a") as one, one.client() as client:
         client.put(MODEL, json=settings_of("two"))
         teach(client.request, rows)
-        with running(tmp_path / "b", "--replica-of", one.url) as other, other.client() as replica:
+        with threaded(tmp_path / "b", "--replica-of", one.url) as other, other.client() as replica:
             seq = client.get(MODEL).json()["seq"]
             wait_until(lambda: replica.get(MODEL).status_code == 200 and replica.get(MODEL).json()["seq"] == seq)
             assert replica.get(f"{MODEL}/file").content == client.get(f"{MODEL}/file").content
         assert client.put(MODEL, json=settings_of("two") | {"key": "genre"}).status_code == 202
         assert client.post(f"{MODEL}/versions/2/promote?wait=live").status_code == 200
         assert client.get(MODEL).json()["entities"] == 3
-        one.kill()
-    with running(tmp_path / "a") as one, one.client() as client:
+    with threaded(tmp_path / "a") as one, one.client() as client:
         info = client.get(MODEL).json()
         assert info["entities"] == 3 and info["rows"] == 60
         assert json.loads(client.get(f"{MODEL}/versions").content)["versions"][0]["state"] == "live"

@@ -191,12 +191,3 @@ def test_a_check_says_what_a_start_says(folder, local, call):
     assert status == 2 and "DAMAGED model m: it cannot be served" in out
     told = [line for line in local(folder).told if "the other models are served" in line]
     assert len(told) == 1
-
-
-def test_names_of_backups(local, tmp_path):
-    server = local()
-    for name in ("x\n", "../x", "", ".x", "x/y", "x" * 65):
-        answer = server("POST", "/v1/backup", {"name": name})
-        assert answer.status_code == 422 and answer.json()["pointer"] == "/name"
-    assert server("POST", "/v1/backup", {"name": "x"}).status_code == 201
-    assert server("PUT", "/v1/models/x%0A", {}).status_code in (404, 422)

@@ -15,7 +15,7 @@ from msrest.exceptions import HttpOperationError
 from confidently.data import open_stream
 from confidently.serve.exchange.personalizer import ranking
 from confidently.serve.http.tokens import new_token
-from tests.serve.running import PATIENCE, running, wait_until
+from tests.serve.running import PATIENCE, threaded, wait_until
 
 KEY = AzureKeyCredential("any")
 CONTEXT = [{"user": {"plan": "free", "hours": 2.5}}, {"device": {"mobile": True}}]
@@ -34,7 +34,7 @@ TASK = {"task": "decisions"}
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     """The address of a server without tokens."""
-    with running(tmp_path_factory.mktemp("personalizer")) as server:
+    with threaded(tmp_path_factory.mktemp("personalizer")) as server:
         yield server.url
 
 
@@ -340,7 +340,7 @@ def test_the_key_is_a_token(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("".join(f"{line}\n" for _, line in made.values()), encoding="utf-8")
     keys = {scopes: token for scopes, (token, _) in made.items()}
-    with running(tmp_path / "served", "--token-file", path) as server:
+    with threaded(tmp_path / "served", "--token-file", path) as server:
         http(server.url, "PUT", "/v1/models/shop", TASK, keys["admin"])
         by_scope = {
             scope: PersonalizerClient(f"{server.url}/v1/models/shop", AzureKeyCredential(key))

@@ -8,7 +8,7 @@ from confidently.cli import run
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.log_file import LogError
 from tests.serve.rows import made, trained
-from tests.serve.running import not_served, running
+from tests.serve.running import not_served, threaded
 
 
 @pytest.mark.long
@@ -40,7 +40,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 
 
 def test_a_port_that_is_taken(tmp_path):
-    with running(tmp_path / "first") as first:
+    with threaded(tmp_path / "first") as first:
         status, told = not_served(tmp_path / "second", "--port", first.url.rpartition(":")[2])
     assert status == 2 and "use another --port" in told
 

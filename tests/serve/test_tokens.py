@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import signal
 import time
 from itertools import combinations
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from confidently.serve.http import tokens
 from confidently.serve.http.api import ROUTES
 from confidently.serve.http.tokens import COOKIE, CSRF, SCOPES, SESSION_SECONDS, Guard, new_token, read_tokens
 from confidently.serve.server import Server, UsageError
-from tests.serve.running import kind_of, running, wait_until
+from tests.serve.running import kind_of, threaded, wait_until
 
 FIRST = "/v1/models/m"
 PATTERNS = {"*": {"m", "team-a", "other"}, "m": {"m"}, "team-*": {"team-a"}, "m,team-*": {"m", "team-a"}}
@@ -90,7 +89,7 @@ def test_a_token_for_some_models_shows_no_others(local, tmp_path):
 def test_events_tell_of_the_models_of_the_token(tmp_path):
     path, made = tmp_path / "tokens", [new_token("one", "predict,admin", models) for models in ("*", "team-*")]
     path.write_text("".join(f"{line}\n" for _, line in made))
-    with running(tmp_path / "served", "--token-file", path) as server, server.client() as client:
+    with threaded(tmp_path / "served", "--token-file", path) as server, server.client() as client:
         for name in ("team-a", "other"):
             client.put(f"/v1/models/{name}", json={}, headers=bearer(made[0][0]))
         with client.stream("GET", "/v1/events", headers=bearer(made[1][0])) as stream:
@@ -171,16 +170,16 @@ def test_without_tokens_only_this_machine_is_served(tmp_path):
 
 def test_sighup_reads_the_tokens_again(tmp_path):
     path, [old] = token_file(tmp_path, "admin")
-    with running(tmp_path / "served", "--token-file", path) as server:
+    with threaded(tmp_path / "served", "--token-file", path) as server:
         with server.client() as client:
             assert client.get("/v1/models", headers=bearer(old)).status_code == 403
             assert client.put(FIRST, json={}, headers=bearer(old)).status_code == 201
             _, [new] = token_file(tmp_path, "admin")
-            server.process.send_signal(signal.SIGHUP)
+            server.reload()
             wait_until(lambda: client.put(FIRST, json={}, headers=bearer(new)).status_code == 200)
             assert client.put(FIRST, json={}, headers=bearer(old)).status_code == 401
             path.write_text("rubbish")
-            server.process.send_signal(signal.SIGHUP)
+            server.reload()
             wait_until(lambda: any("stay as they were" in line for line in server.told))
             assert client.put(FIRST, json={}, headers=bearer(new)).status_code == 200
         assert server.stop() == 0
