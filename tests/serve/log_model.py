@@ -130,7 +130,7 @@ class LogModel:
         rows = [row for row in self.taught if row.id == id]
         kept = [row for row in rows if not self.is_out(row)]
         label, logged = self.edited(kept[-1]) if kept else None, rows[-1].label if rows else None
-        if any(map(self.is_aside, rows)):
+        if any(map(self.is_aside, kept)):
             return "set-aside", label, logged
         return "labelled" if label is not None else "taken-out" if rows else "unlabelled", label, logged
 

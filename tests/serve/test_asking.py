@@ -103,7 +103,7 @@ def test_the_level_of_asking_is_bounded():
     "settings",
     [
         pytest.param(TEXT, id="classes"),
-        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long),
+        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long("2,400 rows")),
     ],
 )
 def test_what_asks_is_the_same_after_a_kill(tmp_path, settings):

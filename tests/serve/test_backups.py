@@ -58,7 +58,6 @@ def test_backups_come_on_schedule_and_the_newest_are_kept(tmp_path):
     assert any("model m: 40 learn" in text for _, text in found), found
 
 
-@pytest.mark.long
 def test_the_time_of_the_last_backup_is_known_after_a_restart(tmp_path):
     folder = tmp_path / "backups"
     for _ in range(2):
@@ -70,8 +69,8 @@ def test_the_time_of_the_last_backup_is_known_after_a_restart(tmp_path):
         assert len(whole(folder)) == 1
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long("six processes that are killed")
+@pytest.mark.parametrize("seed", [0, 1])
 def test_kills_leave_whole_backups_only(tmp_path, seed):
     folder, chance = tmp_path / "backups", random.Random(seed)
     options = ["--backup-to", folder, "--backup-every", HOURS, "--backup-keep", 3, "--snapshot-every", 50]

@@ -119,6 +119,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.long("twelve connections of megabytes")
 @linux
 def test_what_never_ends_is_not_kept(tmp_path):
     with running(tmp_path / "served") as server:
@@ -144,7 +145,7 @@ HALF = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for seven heads")
 def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
     """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
     with threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
@@ -173,6 +174,7 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
                 slow.sendall(b"x" if begun else b"\r\n")
 
 
+@pytest.mark.long("waits between parts of a body")
 def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
     with (
         threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
@@ -189,7 +191,7 @@ def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
         assert ids(server) == ["slow"]
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for two seconds")
 def test_a_connection_is_kept_for_a_while(tmp_path):
     with (
         threaded(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server,
@@ -209,6 +211,7 @@ def few_files(n):
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_idle_connections_do_not_keep_others_out(guarded):
     """More than there are file descriptors: the ones idle for longest go, one with a request under way stays."""
@@ -232,6 +235,7 @@ def test_idle_connections_do_not_keep_others_out(guarded):
     assert server.stop() == 0
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
     """Since its last request, not since it was made."""
@@ -249,6 +253,7 @@ def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
             time.sleep(0.02)
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_a_connection_beyond_the_limit_is_refused_while_all_others_are_busy(guarded):
     server, token = guarded(preexec_fn=few_files(84))  # 10 connections
@@ -274,6 +279,7 @@ def test_a_connection_beyond_the_limit_is_refused_while_all_others_are_busy(guar
         wait_until(is_served)
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_the_limit_of_files_is_raised_as_far_as_needed(tmp_path):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -306,6 +312,7 @@ def open_sockets(server):
     return 0
 
 
+@pytest.mark.long("a process, and megabytes that nobody reads")
 @linux
 def test_answers_that_nobody_reads_are_given_up(tmp_path):
     """However much of them waits: little, so that the server had no reason to pause, or more than it holds."""
@@ -323,7 +330,7 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
         wait_until(lambda: open_sockets(server) == before)
 
 
-@pytest.mark.long
+@pytest.mark.long("reads for five seconds")
 def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
     """The server waits several times, each time for less than it allows, and for longer than that in all."""
     one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 500, 1.5
@@ -340,6 +347,7 @@ def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
         assert found > size
 
 
+@pytest.mark.long("megabytes that nobody reads")
 def test_whoever_has_shown_a_token_may_read_later(guarded):
     server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
     n = 6000
@@ -535,7 +543,7 @@ def test_events_end_with_their_token(guarded, tmp_path):
         assert client.get("/v1/events", headers=bearer(token)).status_code == 401
 
 
-@pytest.mark.long
+@pytest.mark.long("a session of three seconds")
 def test_events_end_with_their_session(guarded):
     server, token = guarded(limits={"http.tokens.SESSION_SECONDS": 3.0, "http.handlers.directory.SSE_SECONDS": 0.05})
     with server.client() as client:
@@ -565,6 +573,7 @@ def test_rows_are_learned_until_their_token_ends(guarded, tmp_path):
     assert "after" not in [one.get("id") for one in told]
 
 
+@pytest.mark.long("6,000 rows that nobody reads")
 def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     """It does not look complete."""
     server, token = guarded()
@@ -584,7 +593,7 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
-@pytest.mark.long
+@pytest.mark.long("a file of many megabytes")
 def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     server, token = guarded()
     with server.client(headers=bearer(token)) as client:
@@ -605,6 +614,7 @@ def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
+@pytest.mark.long("a process, and megabytes that nobody reads")
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
     server, token = guarded(

@@ -80,7 +80,7 @@ def test_the_commands_are_those_of_the_server():
     assert_is_understood(shlex.split(started))
 
 
-@pytest.mark.long
+@pytest.mark.long("compiles the package")
 @pytest.mark.skipif(sys.platform != "linux", reason="the image is Linux")
 def test_the_steps_of_the_dockerfile_make_a_server(tmp_path):
     """Each RUN, COPY, CMD and HEALTHCHECK, with a folder for each stage's root and an environment for its Python."""
@@ -268,7 +268,7 @@ def test_nginx_before_a_server_below_a_path(tmp_path):
         assert_is_served(server, url, token, "/learn")
 
 
-@pytest.mark.long
+@pytest.mark.long("a proxy")
 def test_caddy_before_a_server(tmp_path):
     caddy, port = program("caddy"), free_port()
     settings = "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs\n}\n"

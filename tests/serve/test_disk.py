@@ -29,7 +29,7 @@ from tests.serve.running import not_served, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-EVERY_OR_SOME = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])  # of calls
+EVERY_OR_SOME = pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.long("every call fails once"))])
 SETTINGS = ModelSettings(view="none")
 ROWS = made(30, "mixed", seed=2)
 

@@ -77,7 +77,7 @@ def test_values_are_those_of_the_estimators():
     assert found["largest_weight"] == pytest.approx(values["ipw"].largest_weight)
 
 
-@pytest.mark.long
+@pytest.mark.long("40 logs of 400 decisions")
 def test_intervals_cover_what_is_true():
     random, truth = np.random.default_rng(1), {"always:b": 0.4, "always:c": 0.6, "uniform": 0.4, "baseline": 0.2}
     covered, gained, n = dict.fromkeys(truth, 0), 0, 40

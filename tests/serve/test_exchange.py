@@ -120,7 +120,6 @@ def label_all(model):
     wait_until(lambda: len(list(model.examples())) == 3)  # an answer is learned some seconds later
 
 
-@pytest.mark.long
 def test_tasks_go_there_and_back(model):
     label_all(model)
     tasks, before = model.label_studio_tasks(control="kind", target="body"), shown(model)
@@ -282,7 +281,6 @@ def test_a_rejected_label_of_many_classes_is_skipped(model):
     assert model.import_prodigy([{"text": "x", "label": "a", "answer": "reject"}])["skipped"] == 1
 
 
-@pytest.mark.long
 def test_records_go_there_and_back(model):
     label_all(model)
     records, before = model.prodigy_records(), shown(model)

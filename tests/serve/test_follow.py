@@ -223,6 +223,7 @@ def test_a_missing_file_is_told(tmp_path):
     engine.stop()
 
 
+@pytest.mark.long("a process")
 def test_a_pipe_teaches_a_server(tmp_path):
     command = [sys.executable, "-m", "confidently", "serve", str(tmp_path / "served"), "--port", "0"]
     with subprocess.Popen(

@@ -86,7 +86,7 @@ def test_texts_for_numbers_are_counted_until_the_column_is_mixed():
     assert 16 <= model.guards.learned["text-for-number"] <= 25, "more than a tenth of the numbers: both are usual"
 
 
-@pytest.mark.long
+@pytest.mark.long("1,300 rows in parts of one")
 @pytest.mark.parametrize("settings", [{}, {"view": "none"}, {"auto": True}, {"multilabel": True}], ids=str)
 def test_what_is_learned_counts_the_same_in_any_parts(settings):
     """So a restart, which learns again in other parts, finds the same; the view is chosen meanwhile."""
@@ -110,7 +110,7 @@ def test_what_is_learned_counts_the_same_in_any_parts(settings):
     assert states[0]["learned"]["unknown-class"] > 1
 
 
-@pytest.mark.long
+@pytest.mark.long("three processes")
 def test_the_counts_are_the_same_after_a_stop_and_after_a_kill(tmp_path):
     rows = made(1500, "mixed")
     rows[1200:1210] = [({"typo": k}, "else") for k in range(10)]

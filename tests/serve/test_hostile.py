@@ -13,7 +13,7 @@ from tests.serve.test_tokens import bearer, token_file
 MOST = 50  # MB, by which sixty clients may make the server grow
 
 
-@pytest.mark.long
+@pytest.mark.long("sixty clients, twelve times")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("way", WAYS)
 def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):

@@ -137,6 +137,7 @@ def test_explanations_of_classes_add_up(local, task):
     assert {one["name"]: one["probability"] for one in found["classes"]} == answer["probability"]
 
 
+@pytest.mark.long("1,100 rows of entities")
 def test_the_first_rows_decide_how_tables_are_read(local, tmp_path):
     """A model without a view begins again, with all entities, when rows turn out to be a table."""
     server, rows = local(), rows_of("two", 1100)

@@ -145,6 +145,7 @@ def test_the_order_in_which_contributions_come_does_not_matter(local, tmp_path):
     assert [one["rows"] for one in servers[0]("GET", MODEL).json()["merged"]] != []
 
 
+@pytest.mark.long("stacks of 1,100 rows")
 def test_models_that_began_with_one_file_count_it_once(pair, local, tmp_path):
     content = trained(tmp_path, made(1100, seed=9), "--auto")
     (tmp_path / "base.cw").write_bytes(content)
@@ -288,6 +289,7 @@ def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):
     assert file_of(a) == live
 
 
+@pytest.mark.long("2,200 rows")
 def test_backups_have_contributions(pair, tmp_path):
     make(pair, {"view": "none"})
     a, b = pair
@@ -323,7 +325,7 @@ def test_a_replica_has_what_its_primary_has_merged(tmp_path):
         assert kind_of(replica.post(f"{MODEL}/merge", content=b"")) == "read-only"
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.long("twenty kills"))])
 def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
     """A server is killed while rows and contributions come; those who send try again."""
     chance, merged, taught = random.Random(rounds), [], []

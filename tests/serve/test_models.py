@@ -227,7 +227,7 @@ def test_a_snapshot_saves_every_model(local, tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("snapshot_every", [10, pytest.param(50_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("snapshot_every", [10, pytest.param(50_000, marks=pytest.mark.long("waits for 180 rows"))])
 def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snapshot_every):
     rows = made(4000)
     acknowledged = []

@@ -76,6 +76,7 @@ def test_a_thousand_idle_connections(apart):
         assert apart.stop() == 0
 
 
+@pytest.mark.long("waits between the bytes")
 def test_a_body_that_comes_byte_by_byte(server):
     with connected(server) as slow:
         content = request_of(f"{FIRST}/learn", row("slow"))
@@ -144,6 +145,7 @@ def test_many_lines_are_answered_while_they_come(server):
     assert len(ids(server)) == 5 * 512
 
 
+@pytest.mark.long("24,000 rows")
 def test_the_memory_of_a_server_does_not_grow_with_the_lines(tmp_path):
     chance = [json.dumps({"features": features, "label": label}) for features, label in made(400)]
     piece = ("\n".join(chance) + "\n").encode()
@@ -169,7 +171,7 @@ def test_the_memory_of_a_server_does_not_grow_with_the_lines(tmp_path):
         assert memory() < before + 40
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for five seconds")
 def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(apart):
     with ExitStack() as stack:
         for _ in range(5):
@@ -185,6 +187,7 @@ def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(apart
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.long("four processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_was_accepted_before_a_signal_is_learned(tmp_path, number):
     with running(tmp_path / "served") as server:
@@ -257,6 +260,7 @@ def test_rubbish_is_no_request(server):
     assert httpx.get(f"{server.url}/livez", trust_env=False).status_code == 200
 
 
+@pytest.mark.long("120,000 rows")
 def test_a_client_that_sends_everything_before_it_reads_is_answered(server):
     """Its answers, more than connections hold, must not keep its rows from being read."""
     rows, text = 120_000, b"x" * 350

@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 
 import numpy as np
 import pytest
@@ -11,116 +10,22 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently import load
 from confidently.cli import run
 from confidently.models.model import Model
-from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
 from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
 from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
-from confidently.serve.model.settings import ModelSettings, Reading, canonical
+from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import Version
 from confidently.serve.problems import Problem
-from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
+from tests.serve.rows import examples, numbered, trained
 from tests.serve.running import NDJSON, as_lines, lines_of, threaded, wait_until
-from tests.serve.same_bytes import QUESTIONS, check_same_bytes, saved
 
 MODEL = "/v1/models/m"
-SETTINGS = {
-    "default": ({}, ("--rule", "ridge")),
-    "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
-    "full": ({"covariance": "full"}, ("--rule", "ridge", "--covariance", "full")),
-    "auto": ({"auto": True}, ()),
-}
 
 
 def settings_of(**settings):
     return ModelSettings(task="numbers", **settings)
-
-
-@pytest.mark.few
-@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
-@pytest.mark.parametrize("n", [1, 2, 57, 300])
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_as_train(tmp_path, kind, n, name):
-    settings, options = SETTINGS[name]
-    rows = numbered(n, kind, seed=3)
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(n), 40)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
-    settings, options = SETTINGS[name]
-    rows = numbered(1100, kind, seed=1)
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(kind), 500)
-
-
-def test_the_first_rows_decide_about_the_covariance(tmp_path):
-    """With more than 1,000 columns it has one variance per weight; columns that come later do not count."""
-    rows = numbered(1300, "wide")
-    for first, expected in ((0, "diag"), (1000, "full")):
-        few = [({"a": 1.0}, label) if k < first else (features, label) for k, (features, label) in enumerate(rows)]
-        options = ["--regression", "--rule", "ridge"]
-        model = check_same_bytes(tmp_path, settings_of(), few, options, random.Random(1), 300)
-        assert model.stream.learner.settings.covariance == expected
-
-
-@pytest.mark.parametrize("rule", REGRESSION_RULES)
-def test_same_bytes_with_every_rule(tmp_path, rule):
-    rows = [(features, abs(round(label))) for features, label in numbered(60, "mixed")]
-    check_same_bytes(tmp_path, settings_of(rule=rule), rows, ["--regression", "--rule", rule], random.Random(rule), 30)
-
-
-@pytest.mark.parametrize(
-    ("settings", "options"),
-    [
-        ({"dtype": "float32"}, "--dtype float32"),
-        ({"view": "standard"}, "--view standard"),
-        ({"view": "standard,pairs"}, "--view standard,pairs"),
-        ({"calibration": "none"}, "--calibration none"),
-        ({"prior_variance": 2.0, "fit_intercept": False}, "--prior-variance 2 --no-intercept"),
-        ({"average": True}, "--average"),
-        ({"forget": 0.01}, "--forget 0.01"),
-        ({"rule_parameters": {"r": 3.0}}, "--r 3"),
-        ({"reading": Reading(text=["subject"], ngrams=(1, 2), bits=12)}, "--text subject --ngrams 1-2 --bits 12"),
-        ({"reading": Reading(normalize="l2")}, "--normalize l2"),
-        ({"reading": Reading(drop=["b"], category=["n"])}, "--drop b --category n"),
-    ],
-)
-def test_same_bytes_with_other_settings(tmp_path, settings, options):
-    rows = numbered(120, "mixed")
-    given = ["--regression", "--rule", "ridge", *options.split()]
-    check_same_bytes(tmp_path, settings_of(**settings), rows, given, random.Random(5), 50)
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_with_weights(tmp_path, name):
-    settings, options = SETTINGS[name]
-    rows, chance = numbered(150, "mixed"), random.Random(2)
-    weights = [chance.choice([0.0, 0.5, 1.0, 3.0]) for _ in rows]
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(6), 40, weights)
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_answers_are_those_of_the_model_file(tmp_path, name):
-    settings, _ = SETTINGS[name]
-    model = ServedModel(settings_of(**settings))
-    model.learn(examples(numbered(400, "mixed")))
-    asked = [json.dumps(features).encode() for features, _ in numbered(50, "mixed", seed=9)] + [*QUESTIONS]
-    (tmp_path / "asked.jsonl").write_bytes(b"\n".join([*asked, b""]))
-    saved(model, tmp_path)
-    file = load(tmp_path / "served.cw")
-    [(mean, std)], [limits] = (
-        list(file.predict_stream(tmp_path / "asked.jsonl", method, coverage=0.9))
-        for method in ("predict_std", "predict_interval")
-    )
-    together, alone = model.answers(asked), [one for line in asked for one in model.answers([line])]
-    for k, answers in enumerate(zip(together, alone, strict=True)):
-        for one in answers:
-            assert one.label == pytest.approx(mean[k], rel=1e-9)
-            assert one.variance == pytest.approx(std[k] ** 2, rel=1e-9)
-            assert one.interval == pytest.approx(limits[k].tolist(), rel=1e-9)
 
 
 def test_before_the_first_row_there_is_no_number_and_no_model():
@@ -250,7 +155,7 @@ def test_numbers_have_no_risk(local):
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("1,500 rows of a stack")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_the_errors_are_those_of_the_model_file(local, tmp_path, settings):
     server, rows = local(), numbered(1500, "mixed")
@@ -289,6 +194,7 @@ def test_prometheus_has_the_errors_of_numbers_and_of_classes_apart(local):
     assert absolute == pytest.approx(49 * server("GET", MODEL).json()["mae"])
 
 
+@pytest.mark.long("2,500 rows")
 def test_uncertain_rows_are_asked_about(local):
     """At first all of them, then about a tenth of rows like those before, and rows unlike them."""
     server, rows = local(), numbered(3000, "mixed")
@@ -334,7 +240,7 @@ def rebuilt(server):
     wait_until(lambda: server("GET", MODEL).json()["version"] == version)
 
 
-@pytest.mark.long
+@pytest.mark.long("1,200 rows, trained three times")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
     server, rows = local(), numbered(1200, "prices")
@@ -401,7 +307,7 @@ def test_an_uploaded_regression_continues(local, tmp_path, options):
     assert server("GET", f"{MODEL}/file").content == again
 
 
-@pytest.mark.long
+@pytest.mark.long("2,400 rows of a stack")
 @pytest.mark.parametrize("settings", [{"auto": True}, {"covariance": "diag"}], ids=str)
 def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
     """Also the first rows, which show a new column now and then, so that a stack begins again."""

@@ -123,7 +123,7 @@ def refuses_a_row(response):
     return isinstance(found, dict) and any("status" in one for one in found["predictions"])
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [1, pytest.param(10, marks=pytest.mark.long("1,800 requests"))])
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
 @pytest.mark.parametrize("route", ASKED, ids=lambda route: route.name)
 def test_the_server_does_what_its_document_says(api, route, mode, examples):

@@ -42,7 +42,7 @@ def begun_of(primary):
     "settings",
     [
         {"view": "none"},
-        *(pytest.param(one, marks=pytest.mark.long) for one in ({"auto": True}, {"covariance": "full"})),
+        *(pytest.param(one, marks=pytest.mark.long("1,160 rows")) for one in ({"auto": True}, {"covariance": "full"})),
     ],
     ids=str,
 )
@@ -64,7 +64,7 @@ def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
             assert 'confidently_replica_behind_events{model="m"} 0.0' in replica.get("/metrics").text
 
 
-@pytest.mark.long
+@pytest.mark.long("a replica that catches up seven times")
 def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
     with (
         threaded(tmp_path / "primary") as one, one.client() as primary,
@@ -93,7 +93,7 @@ def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
         level(primary, replica, "/v1/models/other")
 
 
-@pytest.mark.long
+@pytest.mark.long("four processes")
 def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
     folder = tmp_path / "primary"
     with running(tmp_path / "replica", "--replica-of", folder) as other, other.client() as replica:
@@ -108,7 +108,7 @@ def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
         assert other.told[-1].count("cannot be followed now") == 1
 
 
-@pytest.mark.long
+@pytest.mark.long("eight processes")
 def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
     chance, folder = random.Random(0), tmp_path / "primary"
     for run in range(4):
@@ -195,7 +195,6 @@ def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
         level(primary, replica)
 
 
-@pytest.mark.long
 def test_replicas_share_a_port(tmp_path):
     with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json={"view": "none"})
@@ -218,7 +217,7 @@ def test_a_directory_with_models_is_no_replica(tmp_path):
     assert status == 2 and "has models of its own" in told
 
 
-@pytest.mark.long
+@pytest.mark.long("three pairs of servers")
 @pytest.mark.parametrize("settings", [{"task": "numbers"}, {"task": "numbers", "auto": True}, {"multilabel": True}])
 def test_numbers_and_label_sets_are_followed(tmp_path, settings):
     with (

@@ -85,7 +85,7 @@ def test_weights_are_learned_and_exported(spam, tmp_path):
     "features",
     [
         50_000,
-        pytest.param(1_000_000, marks=pytest.mark.long),
+        pytest.param(1_000_000, marks=pytest.mark.long("a million features")),
         {"text": "w " * 1_000_000},
         {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"},
         {"": 1, " ": 2, "é\u2028": "\u202e"},

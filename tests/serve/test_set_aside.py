@@ -43,7 +43,7 @@ def trained(folder, lines, *options):
 # --- labels of every shape -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("15 models of 400 rows")
 @pytest.mark.parametrize(
     ("settings", "labels"),
     [
@@ -53,7 +53,7 @@ def trained(folder, lines, *options):
         ({"classes": ["0", 1, "7"]}, "numbers"), ({"task": "numbers"}, "fractions"),
         ({"task": "numbers", "auto": True}, "fractions"),
         *(
-            pytest.param(*case, marks=pytest.mark.long)
+            case
             for case in [
                 ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
                 ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),

@@ -75,7 +75,7 @@ def test_a_stored_prediction_has_the_set_of_its_probabilities(local):
     assert "set" in one and other["status"] == 422 and last["set"]
 
 
-@pytest.mark.long
+@pytest.mark.long("600 rows of digits, three times")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}, {"multilabel": True}])
 def test_novelty_is_that_of_the_model_file(settings, local, tmp_path):
     server, (rows, labels) = local(), digits()

@@ -11,7 +11,6 @@ from tests.serve.rows import made, trained
 from tests.serve.running import not_served, threaded
 
 
-@pytest.mark.long
 def test_a_second_server_is_refused(tmp_path):
     engine = Engine(tmp_path)
     try:
@@ -66,7 +65,6 @@ def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     assert local()("GET", "/v1/models").json() == {"models": []}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -20,7 +20,7 @@ def teach_numbers(server, name, n=200, **settings):
         answer.raise_for_status()
 
 
-@pytest.mark.long
+@pytest.mark.long("two models in the browser")
 @pytest.mark.parametrize("auto", [False, True])
 def test_the_explanation_of_a_number(server, visit, auto):
     name = f"rent-{'auto' if auto else 'one'}"
@@ -108,7 +108,7 @@ def page_rows(page, url):
     return found
 
 
-@pytest.mark.long
+@pytest.mark.long("another model in the browser")
 def test_a_model_of_decisions_says_so(server, visit):
     with server.client() as client:
         client.put("/v1/models/choice", json={"task": "decisions"}).raise_for_status()
