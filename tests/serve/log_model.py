@@ -116,10 +116,10 @@ class LogModel:
         """The label that a row was given last, whatever became of it."""
         return next((row.label for row in reversed(self.taught) if row.id == id), None)
 
-    def classes(self):
-        """The classes that are given in the settings, as edits leave them."""
+    def classes(self, without=None):
+        """The classes that are given in the settings, as edits leave them, or all but one of these."""
         found = self.versions[self.live].settings.get("classes", [])
-        for edit in self.edits:
+        for edit in [edit for edit in self.edits if edit is not without]:
             if edit.source is not None:
                 renamed = [edit.target if name == edit.source else name for name in found]
                 found = [*dict.fromkeys(name for name in renamed if name is not None)]

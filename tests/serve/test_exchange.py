@@ -1,11 +1,13 @@
 """Rows in the forms of Label Studio and Prodigy."""
 
 import json
+from unittest import mock
 
 import pytest
 
 from confidently.serve import Client, ServerError
 from confidently.serve.exchange import label_studio, prodigy
+from confidently.serve.work import answers
 from tests.serve.running import threaded, wait_until
 
 CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
@@ -14,7 +16,7 @@ CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    with threaded(tmp_path_factory.mktemp("served")) as server:
+    with mock.patch.object(answers, "UNDO_SECONDS", 0.1), threaded(tmp_path_factory.mktemp("served")) as server:
         yield server
 
 
@@ -117,7 +119,7 @@ def label_all(model):
     model.predict({"text": "later"}, "r-3")
     model.answer("r-2", "spam", "ann")
     model.import_label_studio([task("cash", annotation("spam", id=1, completed_by={"email": "bob@x"}))])
-    wait_until(lambda: len(list(model.examples())) == 3)  # an answer is learned some seconds later
+    wait_until(lambda: len(list(model.examples())) == 3)
 
 
 def test_tasks_go_there_and_back(model):

@@ -13,9 +13,10 @@ from tests.serve.test_tokens import bearer, token_file
 MOST = 50  # MB, by which sixty clients may make the server grow
 
 
-@pytest.mark.long("sixty clients, twelve times")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["logins before others", *(
+    pytest.param(way, marks=pytest.mark.long("sixty clients that send much")) for way in WAYS
+)])  # fmt: skip
 def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):
     path, [token] = token_file(tmp_path, "admin,learn")
     with running(tmp_path / "served", "--token-file", path) as server:

@@ -109,6 +109,9 @@ class Promises(RuleBasedStateMachine):
     @rule(data=st.data())
     def revert(self, data):
         edit = data.draw(st.sampled_from(self.log.edits))
+        if len(self.log.classes(without=edit)) == 1:
+            self.ask("DELETE", f"/edits/{edit.seq}", status=422, kind="invalid-settings")
+            return
         self.log.edits.remove(edit)
         self.replace("DELETE", f"edits/{edit.seq}")
         self.ask("DELETE", f"/edits/{edit.seq}", status=404, kind="unknown-edit")
@@ -211,7 +214,7 @@ class Rows(Promises):
     def start(self, kind):
         self.kind = kind
         self.begin(KINDS[kind][0])
-        self.other = None
+        self.other, self.sent = None, 0
 
     def refuses(self, label):
         """Whether the classes of the settings exclude a label."""
@@ -262,7 +265,7 @@ class Rows(Promises):
     @rule(n=st.integers(3, 20), batch=BATCHES)
     def learn_many(self, n, batch):
         """Rows that come in lines, with ids of their own; those of a class that is none fail alone."""
-        first = len(self.log.rows)
+        first, self.sent = self.sent, self.sent + n
         rows = [(f"r{k}", features, label) for k, (features, label) in enumerate(made(n, "mixed", seed=first), first)]
         body = as_lines({"id": id, "features": features, "label": label} for id, features, label in rows)
         query = "" if batch is None else f"&batch={quoted(batch)}"
@@ -408,7 +411,7 @@ class Rows(Promises):
         closed = self.log.classes()
         if not closed:
             assert sorted(facts["classes"]) == sorted({row.label for row in learned} | set(self.merged_classes(facts)))
-        if self.kind != "far":
+        if self.kind != "far" and self.part is None:  # a version may lack what others have learned
             assert facts["refused"] == 0
         if len(closed or {row.label for row in learned}) < 2 or not learned:
             return
@@ -523,7 +526,7 @@ def check(machine, examples, steps):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(12, 25), pytest.param(150, 60, marks=pytest.mark.long("150 lives of 60 steps"))]
+    ("examples", "steps"), [(10, 25), pytest.param(60, 60, marks=pytest.mark.long("60 lives of 60 steps"))]
 )
 @pytest.mark.parametrize("machine", [Rows, Decisions])
 def test_the_server_keeps_its_promises(machine, examples, steps):

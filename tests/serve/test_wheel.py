@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = Path(confidently.__file__).parent / "serve" / "page"
 
 
-@pytest.mark.long("makes a wheel")
 def test_a_wheel_has_the_page(tmp_path):
     """Without its compiled part, which takes minutes and is no matter here."""
     options = ["--quiet", "--no-deps", "--no-build-isolation", "-C", "wheel.cmake=false"]
