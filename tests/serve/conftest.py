@@ -1,6 +1,7 @@
 """An engine in this process, and a client of its application."""
 
 import asyncio
+import shutil
 import threading
 from functools import cache
 
@@ -8,9 +9,11 @@ import httpx
 import pytest
 
 from confidently.serve.engine.engine import Engine
+from confidently.serve.engine.requests import Request
 from confidently.serve.http import app
 from tests.serve.running import PATIENCE
 
+UNFINISHED = shutil.ignore_patterns(".*")
 app.document = cache(app.document)  # for the many applications of tests, the same
 
 
@@ -41,6 +44,12 @@ class Local:
     def client(self):
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+    def copy(self, folder):
+        """Copy the directory between two writes of the log: what a kill would leave; return the copy."""
+        work = Request(lambda log, request: shutil.copytree(self.engine.folder, folder, ignore=UNFINISHED))
+        self.engine.submit(work.blocking()).answer()
+        return folder
 
     def stop(self):
         self.engine.stop()

@@ -221,6 +221,7 @@ def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
         one.server_close()
 
 
+@pytest.mark.long("5,000 rows")
 def test_a_webhook_that_does_not_answer_delays_nothing(tmp_path):
     silent = webhook_that_hangs()
     with threaded(tmp_path / "served", "--webhook", silent.url) as server, server.client() as client:

@@ -85,7 +85,7 @@ def refusing():
     def start(*statuses, patience=30.0, **told):
         handler = type("Handler", (Refusing,), {"left": list(statuses), "bodies": [], "paths": [], **told})
         servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         found = Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=patience)
         return found, handler
 
@@ -404,7 +404,7 @@ def ending():
     def start(problem):
         handler = type("Handler", (Ending,), {"problem": problem, "bodies": []})
         servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         return Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=5.0), handler.bodies
 
     yield start

@@ -45,6 +45,27 @@ def test_given_classes_are_edited_too(server, local, tmp_path, capsys):
     assert kind_of(again("POST", f"{path}/learn", row)) == "unknown-class"
 
 
+def test_edits_that_would_leave_one_class_are_rejected(server):
+    """Of the version that answers, of one that is trained beside it, and of one that is promoted later."""
+    three = {"view": "none", "classes": ["ham", "spam", "spm"]}
+    path, beside = "/v1/models/closed", "/v1/models/beside"
+    server("PUT", path, three)
+    edits = [{"from": "spam", "to": "ham"}, {"from": "ham", "to": "junk"}, {"from": "spm", "to": "ham"}]
+    made = [server("POST", f"{path}/edits?wait=live", edit).json()["edit"] for edit in edits]
+    refused = server("DELETE", f"{path}/edits/{made[1]}")
+    assert kind_of(refused) == "invalid-settings" and "the edits would leave ['ham']" in refused.json()["detail"]
+    server("PUT", beside, {"view": "none"})
+    for k, label in enumerate(["ham", "spam", "spm"]):
+        server("POST", f"{beside}/learn?wait=learned", {"features": {"a": k}, "label": label})
+    assert server("PUT", beside, three).status_code == 202
+    assert server("POST", f"{beside}/edits?wait=live", {"from": "spam", "to": "ham"}).status_code == 200
+    assert kind_of(server("POST", f"{beside}/edits", {"from": "spm", "to": "ham"})) == "invalid-settings"
+    assert server("DELETE", f"{beside}/versions/2").status_code == 200
+    assert server("POST", f"{beside}/edits?wait=live", {"from": "spm", "to": "ham"}).status_code == 200
+    assert kind_of(server("POST", f"{beside}/versions/2/promote")) == "invalid-settings"
+    assert server("GET", "/readyz").status_code == 200
+
+
 def test_labels_of_sets_are_edited(server, tmp_path, capsys):
     server("PUT", "/v1/models/sets", {"view": "none", "multilabel": True})
     path = "/v1/models/sets"

@@ -141,6 +141,7 @@ def test_an_answer_that_is_cut_is_not_complete(tmp_path, app, status, sent):
     assert (found["status"], found["sent"], found["complete"], found["client"]) == (status, sent, False, None)
 
 
+@pytest.mark.long("a process")
 def test_the_access_log_may_be_standard_output(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, str(tmp_path / "served"), "--port", "0", "--access-log", "-", "--json"],

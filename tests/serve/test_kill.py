@@ -25,7 +25,7 @@ def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, optio
 
 @pytest.mark.parametrize(
     ("kills", "erasing"),
-    [(2, True), *(pytest.param(10, erasing, marks=pytest.mark.long("ten kills")) for erasing in (False, True))],
+    [(1, True), *(pytest.param(10, erasing, marks=pytest.mark.long("ten kills")) for erasing in (False, True))],
 )
 def test_a_model_that_is_changed_meanwhile(tmp_path, kills, erasing):
     """Promotions, rollbacks, edits, erasures and backups: the model is that of the edited rows that are left."""

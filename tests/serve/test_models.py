@@ -163,6 +163,7 @@ def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
     assert local()("GET", f"{FIRST}/file").content == file
 
 
+@pytest.mark.long("stacks of 1,100 rows")
 def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_path):
     """As one that the server has made."""
     server, rows = local(), made(1100, "mixed")

@@ -22,7 +22,6 @@ from hypothesis.stateful import (
 from confidently.bandits import Action, DecisionModel
 from confidently.models.model import Model
 from confidently.serve import offline
-from confidently.serve.engine.requests import Request
 from confidently.serve.work.versions import MAX_LISTED
 from tests.serve.conftest import Local
 from tests.serve.log_model import Edit, LogModel, Version
@@ -137,8 +136,7 @@ class Promises(RuleBasedStateMachine):
         """After a kill the directory is as it is at some moment: a copy of it."""
         served, copy = self.folder / "served", self.folder / "killed"
         if killed:
-            work = Request(lambda log, request: shutil.copytree(served, copy, ignore=shutil.ignore_patterns(".*")))
-            self.server.engine.submit(work.blocking()).answer()
+            self.server.copy(copy)
         self.server.stop()
         if killed:
             shutil.rmtree(served)
@@ -526,7 +524,7 @@ def check(machine, examples, steps):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(10, 25), pytest.param(60, 60, marks=pytest.mark.long("60 lives of 60 steps"))]
+    ("examples", "steps"), [(8, 24), pytest.param(60, 60, marks=pytest.mark.long("60 lives of 60 steps"))]
 )
 @pytest.mark.parametrize("machine", [Rows, Decisions])
 def test_the_server_keeps_its_promises(machine, examples, steps):

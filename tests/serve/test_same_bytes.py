@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from confidently import load
@@ -26,6 +27,7 @@ SETTINGS = {
     "numbers, full": (NUMBERS | {"covariance": "full"}, (*RIDGE, "--covariance", "full")),
     "numbers, auto": (NUMBERS | {"auto": True}, ("--regression",)),
 }  # fmt: skip
+STACKS_LATER = [pytest.param(name, marks=[pytest.mark.long("a stack")] * ("auto" in name)) for name in SETTINGS]
 KIND = {kind: KINDS_OF_NUMBERS[k] for k, kind in enumerate(KINDS)}
 
 
@@ -46,24 +48,25 @@ def settings_of(name):
 
 @pytest.mark.few
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [2, 5, 57, 300])
+@pytest.mark.parametrize("n", [2, 5, 57, 150])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_same_bytes_as_train(tmp_path, kind, n, name):
     settings, options = settings_of(name)
     check_same_bytes(tmp_path, settings, rows_for(name, n, kind, 3), options, random.Random(n), 40)
 
 
-LATE = [pytest.param(name, marks=pytest.mark.long("stacks of 1,100 rows")) for name in ("auto", "numbers, auto")]
+LATE = [pytest.param(name, marks=pytest.mark.long("1,100 rows")) for name in ("full", "auto", "numbers, auto")]
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["arow", "full", "numbers", *LATE])
+@pytest.mark.parametrize("name", ["arow", "numbers", *LATE])
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
     settings, options = settings_of(name)
     check_same_bytes(tmp_path, settings, rows_for(name, 1100, kind, 1), options, random.Random(kind), 500)
 
 
+@settings_of_hypothesis(max_examples=25)
 @given(data=st.data())
 def test_same_bytes_whatever_the_slices_and_weights(tmp_path_factory, data):
     folder, name = tmp_path_factory.mktemp("served"), data.draw(st.sampled_from(["arow", "full", "numbers"]))
@@ -275,7 +278,7 @@ def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, covariance, wider, n)
         assert model.take_aside() == []
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", STACKS_LATER)
 def test_a_row_that_cannot_be_read_is_set_aside(tmp_path, name):
     """A log of an older version may have any; while the first rows decide, too."""
     settings, options = settings_of(name)
@@ -291,7 +294,7 @@ def test_a_row_that_cannot_be_read_is_set_aside(tmp_path, name):
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", STACKS_LATER)
 def test_answers_are_those_of_the_model_file(tmp_path, name):
     """Together and alone, and after questions that were asked while it learned."""
     model, rows = ServedModel(settings_of(name)[0]), examples(rows_for(name, 300))

@@ -448,7 +448,9 @@ def test_numbers_keep_their_text(local, tmp_path, way):
     assert local()("GET", f"{MODEL}/file").content == file
 
 
-@pytest.mark.parametrize("settings", [{"auto": True}, {"auto": True, "multilabel": True}], ids=str)
+@pytest.mark.parametrize("settings", [{"auto": True}, pytest.param(
+    {"auto": True, "multilabel": True}, marks=pytest.mark.long("stacks of label sets")
+)], ids=str)  # fmt: skip
 def test_a_row_of_the_largest_weight_leaves_a_stack_finite(local, settings):
     """Its likelihood, to the power of the weight, is below the range for every window of the mixture."""
     server, several = local(), "multilabel" in settings

@@ -11,6 +11,7 @@ from tests.serve.rows import made, trained
 from tests.serve.running import not_served, threaded
 
 
+@pytest.mark.long("waits for four seconds")
 def test_a_second_server_is_refused(tmp_path):
     engine = Engine(tmp_path)
     try:
