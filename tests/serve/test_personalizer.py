@@ -121,19 +121,6 @@ def test_paths_with_a_version(shop, version):
     assert http(shop, "POST", "/personalizer/v2.0/rank", request()).status_code == 404
 
 
-def test_what_is_rewarded_is_learned(client):
-    """Which action is right depends on the context: after 120 events nearly all choices are."""
-    for k in range(120):
-        plan = ("free", "paid")[k % 2]
-        answer = client.rank(request(contextFeatures=[{"user": {"plan": plan}}], eventId=f"e{k}"))
-        right = answer["rewardActionId"] == {"free": "tea", "paid": "juice"}[plan]
-        client.reward(f"e{k}", {"value": float(right)})
-    for plan, action in (("free", "tea"), ("paid", "juice")):
-        http(client._client._config.endpoint, "GET", "/file")  # of all rows, once they are learned
-        found = client.rank(request(contextFeatures=[{"user": {"plan": plan}}]))["ranking"]
-        assert {one["id"]: one["probability"] for one in found}[action] > 0.9
-
-
 def test_excluded_actions_keep_their_place(client):
     answer = client.rank(request(excludedActions=["tea"]))
     assert answer["ranking"][0] == {"id": "tea", "probability": 0.0}

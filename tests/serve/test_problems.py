@@ -11,7 +11,7 @@ from confidently.serve.http import calls
 from confidently.serve.http.calls import Call
 from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
-from confidently.serve.work import checking, listing, teaching
+from confidently.serve.work import checking
 from tests.serve.running import PATIENCE, kind_of
 
 FIRST = "/v1/models/m"
@@ -66,29 +66,6 @@ def test_lines_wait_while_there_is_too_much(local, monkeypatch):
     assert [one.answer() for one in waiting] == ["done", "done"]
     assert answer.text.count('"learned"') == 3 and len(checked) == 1
     assert server.engine.find("m").metrics.rows == 3
-
-
-def test_one_request_with_a_fault_spoils_no_other(local):
-    server = local()
-    server("PUT", FIRST, {})
-
-    def faulty(log, request):
-        raise ZeroDivisionError
-
-    release = blocked(server.engine)
-    hosted, made = server.engine.find("m"), []
-    for k in range(5):
-        row = checking.taught(hosted, f"m-{k}", b'{"a":1}', "x", 1.0)
-        made.append(server.engine.submit(teaching.learn(server.engine, hosted, [row], wait=True).blocking()))
-        made.append(server.engine.submit(Request(faulty).blocking()))
-    release.set()
-    assert [made[k].answer()[0].status for k in range(0, 10, 2)] == ["learned"] * 5
-    for k in range(1, 10, 2):
-        with pytest.raises(ZeroDivisionError):
-            made[k].answer()
-    rows, _ = server.engine.submit(listing.export(hosted, 0, 10).blocking()).answer()
-    assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
-    assert server.engine.waiting.rows == server.engine.waiting.size == 0
 
 
 def body_in(*pieces):

@@ -158,14 +158,6 @@ def test_of_many_lines_a_bad_one_fails_alone(spam, tmp_path):
     assert [one["status"] for one in told] == ["durable"] * 600 + [404]
 
 
-def test_many_lines_wait_while_there_is_too_much_and_none_is_refused(local):
-    server = local(limits=Limits(waiting_rows=3, waiting_bytes=100))
-    server("PUT", "/v1/models/m", {"view": "none"})
-    lines = "".join(json.dumps(row(f"m-{k}", ["a", "b"][k % 2], x="y" * 50)) + "\n" for k in range(2000))
-    told = lines_of(server("POST", "/v1/models/m/learn", content=lines, headers=NDJSON))
-    assert [one["status"] for one in told] == ["durable"] * 2000
-
-
 # --- export, erasure, expiry -----------------------------------------------------------------------------------------
 
 
@@ -191,7 +183,7 @@ def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
     assert [one["id"] for one in lines_of(spam("GET", "/examples?limit=3"))] == ["m-0", "m-4", "m-5"]
 
 
-@pytest.mark.parametrize("id", ["m-1", "a/b?c#d", "é <b>", ".."])
+@pytest.mark.parametrize("id", ["a/b?c#d é <b>", ".."])
 def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
     secret = "xylophone-4711-" + "s" * 300
     spam("POST", "/learn", row(id, a=secret))
