@@ -221,14 +221,7 @@ def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
     rows = [{"id": f"r{k}", "features": {"a": k % 7, "b": 1}, "label": "xy"[k % 2]} for k in range(1200)]
     bad = {3, 700, 1199}
     sent = [{"id": f"r{k}", **TINY} if k in bad else row for k, row in enumerate(rows)]
-    told = lines_of(
-        server(
-            "POST",
-            f"{MODEL}/learn?wait=learned",
-            content=as_lines(sent),
-            headers=NDJSON,
-        )
-    )
+    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=as_lines(sent), headers=NDJSON))
     assert {k for k, one in enumerate(told) if one["status"] == 422} == bad
     assert {one["status"] for k, one in enumerate(told) if k not in bad} == {"learned"}
 
