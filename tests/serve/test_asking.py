@@ -51,8 +51,10 @@ def fractions(model, rows, taught=lambda answer: True, stored=False, parts=4, si
 @pytest.mark.parametrize(
     ("settings", "classes"),
     [
-        ({}, 2), ({}, 7), ({}, 60), ({"auto": True}, 7), ({"multilabel": True}, 7),
-        ({"multilabel": True, "auto": True}, 4), ({"calibration": "none"}, 2), ({"ask": 0.3}, 7),
+        ({}, 2), ({}, 7), ({"auto": True}, 7), ({"multilabel": True}, 7), *(
+            pytest.param(*case, marks=pytest.mark.long("60 classes, or a stack")) for case in
+            (({}, 60), ({"multilabel": True, "auto": True}, 4))
+        ), ({"calibration": "none"}, 2), ({"ask": 0.3}, 7),
     ],
     ids=str,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from confidently.serve.http import app, calls, connections, tokens
 from confidently.serve.http.handlers import merging, models
 from confidently.serve.waiting import Limits
 from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, threaded, wait_until
-from tests.serve.test_network import FIRST, connected, ids, row
+from tests.serve.test_network import FIRST, connected, ids, most_memory, row
 from tests.serve.test_tokens import bearer, token_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -71,12 +71,6 @@ def problem_in(answer):
     found = json.loads(body)
     assert head.startswith(b"HTTP/1.1 %d " % found["status"])
     return found["type"].removeprefix("urn:confidently:")
-
-
-def most_memory(server):
-    """The most memory that a server has had, in MB."""
-    with open(f"/proc/{server.process.pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 
 
 def send_until_refused(connection, piece, n):

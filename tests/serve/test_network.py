@@ -4,6 +4,7 @@ import asyncio
 import json
 import signal
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -14,8 +15,10 @@ import httpx
 import pytest
 
 from confidently.serve.http import calls
+from tests.serve.hostile import WAYS, attack
 from tests.serve.rows import made
 from tests.serve.running import NDJSON, PATIENCE, lines_of, more_of, running, threaded
+from tests.serve.test_tokens import bearer, token_file
 
 FIRST = "/v1/models/m"
 
@@ -269,3 +272,24 @@ def test_a_client_that_sends_everything_before_it_reads_is_answered(server):
     connection.request("POST", f"{FIRST}/learn", body, {"Content-Type": "application/x-ndjson"})
     assert connection.getresponse().read().count(b'"durable"') == rows
     connection.close()
+
+
+@pytest.mark.long("sixty clients, twelve times")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("way", WAYS)
+def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):
+    path, [token] = token_file(tmp_path, "admin,learn")
+    with running(tmp_path / "served", "--token-file", path) as server:
+        with server.client(headers=bearer(token)) as client:
+            assert client.put(FIRST, json={}).status_code == 201
+            before = most_memory(server)
+            attack(server.url, *WAYS[way])
+            assert most_memory(server) < before + 50  # MB
+            assert client.post(f"{FIRST}/learn", json=row("m")).status_code == 200
+        assert server.stop() == 0
+
+
+def most_memory(server):
+    """The most memory that a server has had, in MB."""
+    with open(f"/proc/{server.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024

@@ -111,7 +111,7 @@ def test_an_event_without_an_id_gets_one(client):
     client.reward(first["eventId"], {"value": 1.0})
 
 
-@pytest.mark.parametrize("version", ["v1.0", "v1.1", "v1.1-preview.1", "v1.1-preview.3"])
+@pytest.mark.parametrize("version", ["v1.0", "v1.1-preview.3"])
 def test_paths_with_a_version(shop, version):
     for slashes in ("/", "//"):
         path = f"{slashes}personalizer/{version}"
