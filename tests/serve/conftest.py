@@ -1,29 +1,41 @@
 """An engine in this process, and a client of its application."""
 
 import asyncio
+import shutil
+import threading
+from functools import cache
 
 import httpx
 import pytest
 
 from confidently.serve.engine.engine import Engine
-from confidently.serve.http.app import make_app
+from confidently.serve.engine.requests import Request
+from confidently.serve.http import app
 from tests.serve.running import PATIENCE
+
+UNFINISHED = shutil.ignore_patterns(".*")
+app.document = cache(app.document)  # for the many applications of tests, the same
 
 
 class Local:
     """An engine and its application, asked without a network."""
 
     def __init__(self, folder, limits=None, guard=None, vfs=None):
-        self.told = []
+        self.told, self.thread, self.runner = [], threading.get_ident(), None
         self.engine = Engine(folder, limits, vfs=vfs, say=self.told.append)
+        if vfs is None:
+            self.engine.log._db.pragma("synchronous", 0)  # no power fails here
         self.engine.start()
-        self.app = make_app(self.engine, guard)
+        self.app = app.make_app(self.engine, guard)
 
     def __call__(self, method, path, body=None, **options):
         """Send a request; return the response."""
         if body is not None:
             options["json"] = body
-        return asyncio.run(self.send(method, path, **options))
+        if threading.get_ident() != self.thread:
+            return asyncio.run(self.send(method, path, **options))
+        self.runner = self.runner or asyncio.Runner()
+        return self.runner.run(self.send(method, path, **options))
 
     async def send(self, method, path, **options):
         async with asyncio.timeout(PATIENCE), self.client() as client:  # whose transport knows no time-outs
@@ -33,8 +45,17 @@ class Local:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
+    def copy(self, folder):
+        """Copy the directory between two writes of the log: what a kill would leave; return the copy."""
+        work = Request(lambda log, request: shutil.copytree(self.engine.folder, folder, ignore=UNFINISHED))
+        self.engine.submit(work.blocking()).answer()
+        return folder
+
     def stop(self):
         self.engine.stop()
+        if self.runner is not None:
+            self.runner.close()
+            self.runner = None
 
 
 @pytest.fixture

@@ -7,10 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from unittest import mock
 
 import httpx
 
+from confidently.cli import run
+from confidently.serve import server as server_module
 from confidently.serve.problems import KINDS
 from tests.command_line import here
 
@@ -53,6 +57,9 @@ class ServerProcess:
     def client(self, **options):
         return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)
 
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
     def kill(self):
         self.process.kill()
         return self.wait()
@@ -80,10 +87,67 @@ def running(folder, *options, **started):
             server.kill()
 
 
+class ServerHere:
+    """``confidently serve`` of one folder, in a thread of this process: begun at once, and never killed."""
+
+    client = ServerProcess.client
+
+    def __init__(self, folder, *options):
+        self.told, begun, made = [], threading.Event(), []
+
+        class Noted(server_module.Server):
+            def __init__(self, *given, say, **more):
+                super().__init__(*given, say=told, **more)
+                made.append(self)
+
+            def run(self, tell):
+                return super().run(lambda server: begun.set())
+
+        def told(line):
+            self.told.append(f"confidently: {line}")
+
+        def work():
+            try:
+                self.status = run(["serve", str(folder), "--port", "0", *map(str, options)])
+            finally:
+                begun.set()
+
+        with mock.patch.object(server_module, "Server", Noted):
+            self.thread = threading.Thread(target=work, daemon=True)
+            self.thread.start()
+            assert begun.wait(PATIENCE)
+        [self.server] = made
+        self.url = self.server.address
+
+    def reload(self):
+        self.server.reload()
+
+    def stop(self):
+        self.server.stop()
+        self.thread.join(PATIENCE)
+        return self.status
+
+
+@contextmanager
+def threaded(folder, *options, limits=None):
+    """A server in this process, perhaps with other limits, as of :func:`command`; it is stopped at the end."""
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(server_module, "gc", SimpleNamespace(freeze=lambda: None)))
+        for name, value in (limits or {}).items():
+            module, _, constant = f"confidently.serve.{name}".rpartition(".")
+            for one in {module, "confidently.serve.server"}:
+                if hasattr(sys.modules[one], constant):
+                    stack.enter_context(mock.patch.object(sys.modules[one], constant, value))
+        server = ServerHere(folder, *options)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
 def not_served(folder, *options):
     """Begin to serve a folder, which must not succeed; return the exit status, and the one line that says why."""
-    command = [*COMMAND, str(folder), "--port", "0", *map(str, options)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = here("serve", folder, "--port", 0, *options)
     [told] = done.stderr.strip().splitlines()
     assert not done.stdout
     return done.returncode, told

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently.serve.engine import webhooks
 from confidently.serve.engine.alarming import changed_alarms
 from confidently.serve.model.alarms import KINDS, Alarm, Alarms
-from tests.serve.running import NDJSON, as_lines, lines_of, refused, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, refused, threaded, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -40,7 +40,7 @@ def learned(alarms, n, error, chance, each=25):
 @pytest.mark.parametrize("error", [0.02, 0.1, 0.4])
 def test_there_is_no_alarm_where_nothing_changes(error):
     raised = 0
-    for seed in range(10):
+    for seed in range(6):
         alarms = Alarms()
         learned(alarms, 30_000, error, random.Random(seed))
         raised += alarms.raised
@@ -128,7 +128,7 @@ def drifted(client):
 
 
 def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         drifted(client)
         facts = client.get(MODEL).json()["alarms"]
         assert {"error", "log-loss"} <= {one["kind"] for one in facts}
@@ -137,13 +137,13 @@ def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
         shown = {one.labels["kind"]: one.value for one in families["confidently_alarm"]}
         assert shown == {kind: float(kind in {one["kind"] for one in facts}) for kind in Alarms().kinds}
         assert server.stop() == 0
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         wait_until(lambda: client.get("/readyz").status_code == 200)
         assert client.get(MODEL).json()["alarms"] == facts, "also after a restart"
 
 
 def test_an_alarm_is_an_event(tmp_path):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(MODEL, json={"view": "none", "classes": ["down", "up"]})
         with client.stream("GET", "/v1/events") as events:
             told = events.iter_lines()
@@ -196,13 +196,12 @@ class Posted(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.long
 def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
     elsewhere = Receiver()
     receiver = Receiver([(500, {}), (307, {"Location": f"{elsewhere.url}/other"}), (429, {})])
     options = ("--webhook", f"{receiver.url}/hook?a=1", "--webhook-secret-file", tmp_path / "secret")
-    with running(tmp_path / "served", *options, limits={"engine.webhooks.FIRST_PAUSE": 0.05}) as server:
+    with threaded(tmp_path / "served", *options, limits={"engine.webhooks.FIRST_PAUSE": 0.05}) as server:
         with server.client() as client:
             drifted(client)
             kinds = {alarm["kind"] for alarm in client.get(MODEL).json()["alarms"]}
@@ -222,10 +221,10 @@ def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
         one.server_close()
 
 
-@pytest.mark.long
+@pytest.mark.long("5,000 rows")
 def test_a_webhook_that_does_not_answer_delays_nothing(tmp_path):
     silent = webhook_that_hangs()
-    with running(tmp_path / "served", "--webhook", silent.url) as server, server.client() as client:
+    with threaded(tmp_path / "served", "--webhook", silent.url) as server, server.client() as client:
         drifted(client)
         wait_until(lambda: silent.asked.is_set())
         told = lines_of(client.post(f"{MODEL}/learn?wait=learned", content=as_lines(rows(100, 0.1)), headers=NDJSON))

@@ -10,7 +10,7 @@ from confidently.serve.model.asking import LEAST_LEVEL, Asking
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, trained
-from tests.serve.running import NDJSON, lines_of, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of
 
 MODEL = "/v1/models/m"
 TEXT = {"view": "none", "reading": {"text": ["words"]}}
@@ -51,8 +51,10 @@ def fractions(model, rows, taught=lambda answer: True, stored=False, parts=4, si
 @pytest.mark.parametrize(
     ("settings", "classes"),
     [
-        ({}, 2), ({}, 7), ({}, 60), ({"auto": True}, 7), ({"multilabel": True}, 7),
-        ({"multilabel": True, "auto": True}, 4), ({"calibration": "none"}, 2), ({"ask": 0.3}, 7),
+        ({}, 2), ({}, 7), ({"auto": True}, 7), ({"multilabel": True}, 7), *(
+            pytest.param(*case, marks=pytest.mark.long("60 classes, or a stack")) for case in
+            (({}, 60), ({"multilabel": True, "auto": True}, 4))
+        ), ({"calibration": "none"}, 2), ({"ask": 0.3}, 7),
     ],
     ids=str,
 )  # fmt: skip
@@ -103,39 +105,34 @@ def test_the_level_of_asking_is_bounded():
     "settings",
     [
         pytest.param(TEXT, id="classes"),
-        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long),
+        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long("1,600 rows")),
     ],
 )
-def test_what_asks_is_the_same_after_a_kill(tmp_path, settings):
+def test_what_asks_is_the_same_after_a_kill(local, tmp_path, settings):
     """Stored predictions move the level, those in the snapshot and those after it."""
-    several = bool(settings.get("multilabel"))
-    rows = stream(2400, 5, several=several)
-    lines = [json.dumps({"features": features, "label": label}) + "\n" for features, label in rows]
-    asked = [json.dumps({"features": features}) + "\n" for features, _ in stream(500, 5, seed=1)]
+    rows, server = stream(1600, 5, several=bool(settings.get("multilabel"))), local()
+    lines = [{"features": features, "label": label} for features, label in rows]
 
-    def store(client, first, last):
-        named = [json.dumps({"id": f"p{k}", "features": rows[k][0]}) + "\n" for k in range(first, last)]
-        client.post(f"{MODEL}/predict", content="".join(named), headers=NDJSON)
+    def send(server, path, lines):
+        return lines_of(server("POST", f"{MODEL}/{path}", content=as_lines(lines), headers=NDJSON))
 
-    def asks(client):
-        found = lines_of(client.post(f"{MODEL}/predict", content="".join(asked), headers=NDJSON))
+    def store(first, last):
+        send(server, "predict", [{"id": f"p{k}", "features": rows[k][0]} for k in range(first, last)])
+
+    def asks(server):
+        found = send(server, "predict", [{"features": features} for features, _ in stream(500, 5, seed=1)])
         return [one["ask"] for one in found]
 
-    with running(tmp_path / "served") as server, server.client() as client:
-        client.put(MODEL, json=settings)
-        client.post(f"{MODEL}/learn?wait=learned", content="".join(lines[:1500]), headers=NDJSON)
-        fresh = asks(client)
-        store(client, 0, 300)
-        client.post("/v1/snapshot")
-        client.post(f"{MODEL}/learn?wait=learned", content="".join(lines[1500:]), headers=NDJSON)
-        store(client, 300, 700)
-        before = asks(client)
-        server.kill()
+    server("PUT", MODEL, settings)
+    send(server, "learn?wait=learned", lines[:1000])
+    fresh = asks(server)
+    store(0, 300)
+    server("POST", "/v1/snapshot")
+    send(server, "learn?wait=learned", lines[1000:])
+    store(300, 700)
+    before = asks(server)
     assert 0 < sum(before) < len(before) and before != fresh
-    with running(tmp_path / "served") as server, server.client() as client:
-        wait_until(lambda: client.get("/readyz").status_code == 200)
-        assert asks(client) == before
-        server.kill()
+    assert asks(local(server.copy(tmp_path / "killed"))) == before
 
 
 def test_the_model_is_that_of_train_though_rows_are_predicted_before(local, tmp_path):

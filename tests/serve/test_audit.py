@@ -70,7 +70,7 @@ def test_every_route_that_may_change_something_is_told_of():
     }  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.long("two processes")
 def test_its_numbers_go_on_after_a_kill(tmp_path):
     for expected in (["put_model", "learn"], ["put_model", "learn", "put_model"]):
         with running(tmp_path / "served") as server, server.client() as client:

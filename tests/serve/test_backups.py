@@ -11,7 +11,7 @@ import pytest
 from confidently.serve import offline
 from confidently.serve.work.backups import UNFINISHED
 from tests.serve.rows import made
-from tests.serve.running import not_served, running, teach, wait_until
+from tests.serve.running import not_served, running, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 HOURS = 1e-5  # 36 milliseconds
@@ -43,7 +43,7 @@ def verified(folder):
 def test_backups_come_on_schedule_and_the_newest_are_kept(tmp_path):
     folder = tmp_path / "backups"
     options = ["--backup-to", folder, "--backup-every", HOURS, "--backup-keep", 2]
-    with running(tmp_path / "served", *options) as server, server.client() as client:
+    with threaded(tmp_path / "served", *options) as server, server.client() as client:
         client.put(MODEL, json={"view": "none"})
         learn(client, 0)
         seen = set(whole(folder))
@@ -58,11 +58,10 @@ def test_backups_come_on_schedule_and_the_newest_are_kept(tmp_path):
     assert any("model m: 40 learn" in text for _, text in found), found
 
 
-@pytest.mark.long
 def test_the_time_of_the_last_backup_is_known_after_a_restart(tmp_path):
     folder = tmp_path / "backups"
     for _ in range(2):
-        with running(tmp_path / "served", "--backup-to", folder) as server, server.client() as client:
+        with threaded(tmp_path / "served", "--backup-to", folder) as server, server.client() as client:
             wait_until(lambda: whole(folder))
             assert "confidently_last_backup_seconds 1" in client.get("/metrics").text
             time.sleep(0.1)
@@ -70,8 +69,8 @@ def test_the_time_of_the_last_backup_is_known_after_a_restart(tmp_path):
         assert len(whole(folder)) == 1
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.long("six processes that are killed")
+@pytest.mark.parametrize("seed", [0, 1])
 def test_kills_leave_whole_backups_only(tmp_path, seed):
     folder, chance = tmp_path / "backups", random.Random(seed)
     options = ["--backup-to", folder, "--backup-every", HOURS, "--backup-keep", 3, "--snapshot-every", 50]
@@ -99,7 +98,7 @@ def test_kills_leave_whole_backups_only(tmp_path, seed):
 def test_a_backup_that_fails_is_told_and_leaves_the_others(tmp_path):
     folder = tmp_path / "backups"
     options = ["--backup-to", folder, "--backup-every", HOURS, "--backup-keep", 1]
-    with running(tmp_path / "served", *options) as server, server.client() as client:
+    with threaded(tmp_path / "served", *options) as server, server.client() as client:
         wait_until(lambda: whole(folder))
         wait_until(lambda: turned_into_a_file(folder))
         wait_until(lambda: any("no backup was written" in line for line in server.told))
@@ -111,7 +110,7 @@ def test_a_backup_that_fails_is_told_and_leaves_the_others(tmp_path):
 
 
 def test_a_backup_of_erased_and_rebuilt_rows_is_verified(tmp_path, ok):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(MODEL, json={"view": "none"})
         learn(client, 0)
         client.post("/v1/snapshot")
@@ -129,7 +128,7 @@ def test_a_backup_of_erased_and_rebuilt_rows_is_verified(tmp_path, ok):
 
 
 def test_a_backup_whose_snapshot_is_of_other_rows_is_found(tmp_path, call):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(MODEL, json={"view": "none"})
         learn(client, 0)
         client.post("/v1/snapshot")

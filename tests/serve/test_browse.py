@@ -212,16 +212,6 @@ def test_sets_of_labels(local):
     assert found["label"] == {"a": 1, "b": 1} and found["state"] == {"labelled": 2, "unlabelled": 1}
 
 
-@pytest.mark.parametrize("query", [
-    "text=", f"text={'x' * 257}", "state=lost", "outcome=maybe", "since=-1", "until=soon", "before=0", "limit=0",
-    "limit=201", "labels=ham",
-])  # fmt: skip
-def test_wrong_parameters(filled, query):
-    server, _ = filled
-    answer = server("GET", f"{MODEL}/rows?{query}")
-    assert answer.status_code == 422 and query.partition("=")[0] in answer.json()["detail"]
-
-
 def test_a_long_search_lets_others_pass(local, monkeypatch):
     """Rows are stored between the steps of a search."""
     server = local()
@@ -283,25 +273,6 @@ def test_classes_have_the_names_that_edits_gave_them(local):
     for one in (removed, merged):
         edit(server, "DELETE", f"edits/{one}")
     assert rows_of(server)[1:] == before
-
-
-def test_rows_of_a_batch_that_was_taken_out_are_marked(local):
-    server = local()
-    server("PUT", MODEL, {}).raise_for_status()
-    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": ["a", "b"][k % 2]} for k in range(6)])
-    send(server, "predict", [{"id": "p", "features": {"n": 9}}])
-    send(server, "learn?batch=wrong", [{"id": f"w{k}", "features": {"n": k}, "label": "b"} for k in range(3)])
-    send(server, "labels?batch=wrong", [{"id": "p", "label": "b"}, {"id": "r0", "label": "b", "correct": True}])
-    taken = edit(server, "DELETE", "batches/wrong")
-    assert ids(server, "&state=taken-out") == ["w2", "w1", "w0", "p"]
-    assert {(row["label"], row["logged"]) for row in rows_of(server, "&state=taken-out")} == {(None, "b")}
-    row = server("GET", f"{MODEL}/rows/r0").json()
-    assert (row["state"], row["label"], row["logged"]) == ("labelled", "a", "b"), "the label before counts again"
-    assert counts(server, "state") == {"labelled": 6, "taken-out": 4} and counts(server, "label") == {"a": 3, "b": 3}
-    send(server, "labels", [{"id": "w0", "label": "a", "correct": True}])
-    assert server("GET", f"{MODEL}/rows/w0").json()["state"] == "labelled", "a label after the edit counts"
-    edit(server, "DELETE", f"edits/{taken}")
-    assert counts(server, "state") == {"labelled": 10}
 
 
 def test_classes_of_label_sets_are_edited_too(local):

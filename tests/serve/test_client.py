@@ -19,12 +19,12 @@ import pytest
 from confidently.serve import Client, ServerError
 from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
-from tests.serve.running import running
+from tests.serve.running import threaded
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("client") / "served") as found:
+    with threaded(tmp_path_factory.mktemp("client") / "served") as found:
         yield found
 
 
@@ -42,20 +42,6 @@ def rows(n):
     return [{"features": {"word": f"w{k % 7}", "n": k}, "label": ("ham", "spam")[k % 2]} for k in range(n)]
 
 
-def test_many_rows_are_sent_by_a_statement(spam):
-    spam.learn_many(rows(20))
-    assert [(one["features"], one["label"]) for one in spam.examples()] == [
-        (r["features"], r["label"]) for r in rows(20)
-    ]
-
-
-def test_many_predictions_and_labels_are_sent_by_statements(spam):
-    spam.learn_many(rows(20))
-    spam.predict_many({"id": f"p-{k}", "features": {"word": "w1"}} for k in range(5))
-    spam.label_many({"id": f"p-{k}", "label": "ham"} for k in range(5))
-    assert [one["id"] for one in spam.examples()][20:] == [f"p-{k}" for k in range(5)]
-
-
 def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkeypatch):
     monkeypatch.setattr(requests, "ROWS_PER_REQUEST", 7)
     given = [{"id": f"m-{k}"} | row for k, row in enumerate(rows(30))]
@@ -68,15 +54,6 @@ def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkey
     shown = spam.predict_many({"features": row["features"]} for row in rows(16))
     assert len(shown) == 16 and all(sum(one["probability"].values()) == pytest.approx(1) for one in shown)
     assert spam.learn_many([]) == spam.predict_many([]) == spam.label_many([]) == []
-
-
-def test_what_the_server_refuses_is_an_error(spam, tmp_path):
-    spam.delete()
-    for call in (spam.learn_many, spam.predict_many, spam.label_many):
-        with pytest.raises(ServerError, match="There is no such model"):
-            call(rows(1))
-    with pytest.raises(ServerError, match="There is no such model"):
-        list(spam.examples())
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -108,7 +85,7 @@ def refusing():
     def start(*statuses, patience=30.0, **told):
         handler = type("Handler", (Refusing,), {"left": list(statuses), "bodies": [], "paths": [], **told})
         servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         found = Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=patience)
         return found, handler
 
@@ -240,7 +217,7 @@ def decide_everything(shop):
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
-    with running(tmp_path / "served") as server:
+    with threaded(tmp_path / "served") as server:
         with Client(server.url, "spam", transport=recording) as spam:
             use_everything(spam, tmp_path)
         with Client(server.url, "shop", transport=recording) as shop:
@@ -427,7 +404,7 @@ def ending():
     def start(problem):
         handler = type("Handler", (Ending,), {"problem": problem, "bodies": []})
         servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
         return Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=5.0), handler.bodies
 
     yield start

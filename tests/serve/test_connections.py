@@ -6,7 +6,6 @@ import json
 import os
 import re
 import resource
-import signal
 import socket
 import sys
 import threading
@@ -23,8 +22,8 @@ from uvicorn.server import ServerState
 from confidently.serve.http import app, calls, connections, tokens
 from confidently.serve.http.handlers import merging, models
 from confidently.serve.waiting import Limits
-from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
-from tests.serve.test_network import FIRST, connected, ids, row
+from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, threaded, wait_until
+from tests.serve.test_network import FIRST, connected, ids, most_memory, row
 from tests.serve.test_tokens import bearer, token_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -37,10 +36,10 @@ def guarded(tmp_path):
     """Starts servers with one token, by their limits; returns a server and its token."""
     with ExitStack() as stack:
 
-        def start(*options, scopes="predict,learn,label,admin", **started):
+        def start(*options, scopes="predict,learn,label,admin", apart=False, **started):
             path, [token] = token_file(tmp_path, scopes)
-            server = stack.enter_context(running(tmp_path / "served", "--token-file", path, *options, **started))
-            return server, token
+            begin = running if "preexec_fn" in started or apart else threaded
+            return stack.enter_context(begin(tmp_path / "served", "--token-file", path, *options, **started)), token
 
         yield start
 
@@ -74,12 +73,6 @@ def problem_in(answer):
     return found["type"].removeprefix("urn:confidently:")
 
 
-def most_memory(server):
-    """The most memory that a server has had, in MB."""
-    with open(f"/proc/{server.process.pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
-
-
 def send_until_refused(connection, piece, n):
     with suppress(ConnectionError):
         for _ in range(n):
@@ -91,7 +84,7 @@ def send_until_refused(connection, piece, n):
 
 def test_the_largest_head_is_answered_and_a_larger_one_refused(tmp_path):
     fixed = len("/livez") + len("Hostlocalhost") + len("X")
-    with running(tmp_path / "served") as server:
+    with threaded(tmp_path / "served") as server:
         for size, status in ((connections.MAX_HEAD - fixed, 200), (connections.MAX_HEAD - fixed + 1, 431)):
             for pieces in (1, 7):
                 with connected(server) as one:
@@ -120,6 +113,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.long("twelve connections of megabytes")
 @linux
 def test_what_never_ends_is_not_kept(tmp_path):
     with running(tmp_path / "served") as server:
@@ -145,10 +139,10 @@ HALF = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for seven heads")
 def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
     """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
-    with running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
+    with threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
         for name, (content, answers, further) in HALF.items():
             with connected(server) as half:
                 half.sendall(content)
@@ -164,7 +158,7 @@ def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
 def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
     """As a whole it has to be in time, however often something of it comes."""
     with (
-        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server,
+        threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server,
         connected(server) as slow,
     ):
         slow.sendall(begun)
@@ -174,9 +168,10 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
                 slow.sendall(b"x" if begun else b"\r\n")
 
 
+@pytest.mark.long("waits between parts of a body")
 def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
     with (
-        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
+        threaded(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
         connected(server) as slow,
     ):
         with server.client() as client:
@@ -190,9 +185,12 @@ def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
         assert ids(server) == ["slow"]
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for two seconds")
 def test_a_connection_is_kept_for_a_while(tmp_path):
-    with running(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
+    with (
+        threaded(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server,
+        connected(server) as kept,
+    ):
         for _ in range(3):
             kept.sendall(HEAD + b"\r\n")
             assert b"200 OK" in answer_from(kept)
@@ -207,6 +205,7 @@ def few_files(n):
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_idle_connections_do_not_keep_others_out(guarded):
     """More than there are file descriptors: the ones idle for longest go, one with a request under way stays."""
@@ -230,6 +229,7 @@ def test_idle_connections_do_not_keep_others_out(guarded):
     assert server.stop() == 0
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
     """Since its last request, not since it was made."""
@@ -247,6 +247,7 @@ def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
             time.sleep(0.02)
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_a_connection_beyond_the_limit_is_refused_while_all_others_are_busy(guarded):
     server, token = guarded(preexec_fn=few_files(84))  # 10 connections
@@ -272,6 +273,7 @@ def test_a_connection_beyond_the_limit_is_refused_while_all_others_are_busy(guar
         wait_until(is_served)
 
 
+@pytest.mark.long("a process of few files")
 @linux
 def test_the_limit_of_files_is_raised_as_far_as_needed(tmp_path):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -304,6 +306,7 @@ def open_sockets(server):
     return 0
 
 
+@pytest.mark.long("a process, and megabytes that nobody reads")
 @linux
 def test_answers_that_nobody_reads_are_given_up(tmp_path):
     """However much of them waits: little, so that the server had no reason to pause, or more than it holds."""
@@ -321,11 +324,11 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
         wait_until(lambda: open_sockets(server) == before)
 
 
-@pytest.mark.long
+@pytest.mark.long("reads for five seconds")
 def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
     """The server waits several times, each time for less than it allows, and for longer than that in all."""
     one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 500, 1.5
-    with running(tmp_path / "served", limits={"http.connections.UNREAD_SECONDS": seconds}) as server:
+    with threaded(tmp_path / "served", limits={"http.connections.UNREAD_SECONDS": seconds}) as server:
         with server.client() as client:
             size = n * len(client.get("/page/style.css").content)
         with unread(server, one + b"\r\n", n - 1) as slow:
@@ -338,6 +341,7 @@ def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
         assert found > size
 
 
+@pytest.mark.long("megabytes that nobody reads")
 def test_whoever_has_shown_a_token_may_read_later(guarded):
     server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
     n = 6000
@@ -500,7 +504,7 @@ def test_a_long_line_that_comes_byte_by_byte_costs_what_a_short_one_does():
 
 
 def test_lines_in_pieces_are_the_lines(tmp_path):
-    with running(tmp_path / "served") as server, server.client() as client:
+    with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(FIRST, json={})
         expected = []
         for size in (1, 7, 64, 4096):
@@ -519,7 +523,7 @@ def test_lines_in_pieces_are_the_lines(tmp_path):
 def revoke(server, folder):
     """Replace the tokens of a server."""
     token_file(folder, "admin")
-    server.process.send_signal(signal.SIGHUP)
+    server.reload()
     wait_until(lambda: any("tokens read from" in line for line in server.told))
 
 
@@ -533,7 +537,7 @@ def test_events_end_with_their_token(guarded, tmp_path):
         assert client.get("/v1/events", headers=bearer(token)).status_code == 401
 
 
-@pytest.mark.long
+@pytest.mark.long("a session of three seconds")
 def test_events_end_with_their_session(guarded):
     server, token = guarded(limits={"http.tokens.SESSION_SECONDS": 3.0, "http.handlers.directory.SSE_SECONDS": 0.05})
     with server.client() as client:
@@ -563,6 +567,7 @@ def test_rows_are_learned_until_their_token_ends(guarded, tmp_path):
     assert "after" not in [one.get("id") for one in told]
 
 
+@pytest.mark.long("6,000 rows that nobody reads")
 def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     """It does not look complete."""
     server, token = guarded()
@@ -582,7 +587,7 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
-@pytest.mark.long
+@pytest.mark.long("a file of many megabytes")
 def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     server, token = guarded()
     with server.client(headers=bearer(token)) as client:
@@ -603,9 +608,12 @@ def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
+@pytest.mark.long("a process, and megabytes that nobody reads")
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
-    server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
+    server, token = guarded(
+        apart=True, limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1}
+    )
     before = open_sockets(server)
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})

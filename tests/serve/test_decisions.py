@@ -1,14 +1,12 @@
 """Decisions: which action is chosen, how it gets its reward, and what of that can be wrong."""
 
 import json
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from confidently.bandits import Action, Actions, DecisionModel, flat
+from confidently.bandits import Action, Actions, flat
 from confidently.bandits.policies import DEFAULT_POLICY, make_policy
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
@@ -115,26 +113,6 @@ def test_a_decision_follows_from_the_log(shop, tmp_path):
             assert np.array_equal(getattr(found, name), getattr(before, name))
 
 
-def test_decisions_are_those_of_the_library(shop):
-    """A model that learns the same rewards makes the same decisions, and has the same file."""
-    model = DecisionModel()
-    for k in range(60):
-        context = {"who": ["reader", "fan"][k % 2], "hour": k % 24}
-        choice, found = model.decide(context, OFFERED, f"d{k}"), decided(shop, f"d{k}", context)
-        assert (found["chosen"], found["probability"]) == (ACTIONS[choice.chosen], choice.probability)
-        assert list(found["probabilities"].values()) == choice.probabilities.tolist()
-        reward = float(found["chosen"] == LIKES[context["who"]])
-        rewarded(shop, f"d{k}", reward)
-        model.learn(context, OFFERED[choice.chosen], reward)
-    assert shop("GET", f"{SHOP}/file").content == saved(model)
-
-
-def saved(model):
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(f"{folder}/model")
-        return Path(f"{folder}/model").read_bytes()
-
-
 @pytest.mark.parametrize("name", ["rand_ucb", "lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
 def test_probabilities_are_those_of_the_policy(name):
     mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
@@ -172,19 +150,6 @@ def test_slots_get_different_actions(shop):
     assert decided(shop, "page", {"who": "fan"}, slots=slots) == found
 
 
-def test_slots_need_as_many_actions(shop):
-    body = {"actions": ["a"], "slots": [{"id": "1"}, {"id": "2"}]}
-    assert refused(shop("POST", f"{SHOP}/decide", body)) == (422, "invalid-body", "/slots")
-
-
-def test_an_id_has_one_decision(shop):
-    first = decided(shop, "once", {"who": "fan"})
-    rewarded(shop, "once", 1.0)
-    assert decided(shop, "once", {"who": "fan"}) == first
-    answer = shop("POST", f"{SHOP}/decide", {"id": "once", "actions": ACTIONS, "context": {"who": "reader"}})
-    assert refused(answer) == (422, "other-content", "/id")
-
-
 def test_a_decision_that_the_log_cannot_take_is_refused(local):
     one = local(limits=Limits(waiting_rows=2))
     assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
@@ -192,16 +157,6 @@ def test_a_decision_that_the_log_cannot_take_is_refused(local):
     assert refused(one("POST", f"{SHOP}/decide", {"id": "a", "actions": ACTIONS}))[:2] == (503, "overloaded")
     one.engine.waiting.add(-2, 0)
     assert decided(one, "a")["id"] == "a"
-
-
-def test_decisions_and_rewards_survive_a_restart(local, shop):
-    teach(shop, 30)
-    before = decided(shop, "before", {"who": "fan"})
-    shop.stop()
-    again = local()
-    assert decided(again, "before", {"who": "fan"}) == before
-    assert rewarded(again, "before", 1.0).status_code == 200
-    assert again("GET", SHOP).json()["rows"] == 31
 
 
 def test_the_policy_changes_without_training_again(shop):
@@ -223,41 +178,12 @@ def test_a_decision_names_its_policy_also_by_default(shop):
 # --- rewards ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_reward_counts_once(shop):
-    decided(shop, "d")
-    assert rewarded(shop, "d", 0.5).status_code == 200
-    assert rewarded(shop, "d", 0.5).status_code == 200
-    assert refused(rewarded(shop, "d", 0.7)) == (409, "other-label", "/reward")
-    assert shop("GET", SHOP).json()["rows"] == 1
-
-
 def test_rewards_come_in_lines(shop):
     for k in range(3):
         decided(shop, f"d{k}")
     lines = b'{"id":"d0","reward":1}\n{"id":"d9","reward":1}\n{"id":"d2","reward":0.5}\n'
     answer = shop("POST", f"{SHOP}/rewards", content=lines, headers={"Content-Type": "application/x-ndjson"})
     assert [json.loads(line).get("status") for line in answer.text.splitlines()] == ["durable", 404, "durable"]
-
-
-@pytest.mark.parametrize("reward", ["NaN", "1e400", '"much"', "null", "1e10"])
-def test_a_reward_is_a_number(shop, reward):
-    decided(shop, "d")
-    answer = shop("POST", f"{SHOP}/rewards", content=b'{"id":"d","reward":%b}' % reward.encode())
-    assert answer.status_code in (400, 422)
-    assert shop("GET", SHOP).json()["rows"] == 0
-
-
-def test_rewards_are_of_decisions(shop):
-    assert refused(rewarded(shop, "nobody", 1.0)) == (404, "unknown-id", "/id")
-    shop("POST", f"{SHOP}/predict", {"id": "row", "features": {"arm": "news"}})
-    assert refused(rewarded(shop, "row", 1.0)) == (404, "unknown-id", "/id")
-
-
-def test_only_models_of_decisions_decide(local):
-    one = local()
-    one("PUT", SHOP, {})
-    answer = one("POST", f"{SHOP}/decide", {"actions": ["a"]})
-    assert refused(answer)[:2] == (409, "other-task")
 
 
 def deadline(one, monkeypatch, seconds, **policy):
@@ -324,58 +250,9 @@ def test_activating_twice_is_activating_once(shop):
 # --- what cannot be decided ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "pointer"),
-    [
-        ({"actions": []}, "invalid-body", "/actions"),
-        ({"actions": ["a", "b", "a"]}, "invalid-body", "/actions/2"),
-        ({"actions": ["1", 1]}, "invalid-body", "/actions/1"),
-        ({"actions": ["a"], "excluded": ["a"]}, "invalid-body", "/excluded"),
-        ({"actions": ["a"], "excluded": ["z"]}, "invalid-body", "/excluded"),
-        ({"actions": ["a"], "baseline": "z"}, "invalid-body", "/baseline"),
-        ({"actions": ["a", "b"], "baseline": "a", "excluded": ["a"]}, "invalid-body", "/baseline"),
-        ({"actions": ["a"], "context": {"x": 1e400}}, "invalid-row", "/context"),
-        ({"actions": [{"id": "a", "features": [1]}]}, "invalid-row", "/actions/0/features"),
-        ({"actions": [{"id": "a", "least": 0.7}, {"id": "b", "least": 0.7}]}, "invalid-body", "/actions"),
-        ({"actions": ["a"], "slots": [{"id": "s"}, {"id": "s"}]}, "invalid-body", "/slots"),
-        ({"actions": ["a"], "slots": [{"id": "s", "excluded": ["z"]}]}, "invalid-body", "/slots/0/excluded"),
-    ],
-)
-def test_what_cannot_be_decided_is_said(shop, body, kind, pointer):
-    text = json.dumps(body).replace("Infinity", "1e400")
-    answer = shop("POST", f"{SHOP}/decide", content=text)
-    assert refused(answer)[1:] == (kind, pointer), answer.text
-    assert shop.engine.writer.write(lambda log, request: log.counts(1)) == {}
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"task": "decisions", "view": "unit"},
-        {"task": "decisions", "auto": True},
-        {"task": "decisions", "policy": {"name": "linucb"}},
-        {"task": "decisions", "policy": {"parameters": {"beta": 1.0}}},
-        {"task": "decisions", "classes": ["a", "b"]},
-        {"task": "numbers", "arms": "shared"},
-        {"policy": {"name": "greedy"}},
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(local, settings):
-    assert refused(local()("PUT", SHOP, settings))[:2] == (422, "invalid-settings")
-
-
 def test_ten_thousand_actions_are_decided(shop):
     found = decided(shop, "many", {"who": "fan"}, [f"a{k}" for k in range(10_000)])
     assert len(found["probabilities"]) == 10_000
-
-
-def test_a_batch_of_rewards_is_taken_out(shop):
-    for k in range(4):
-        decided(shop, f"d{k}")
-        assert shop("POST", f"{SHOP}/rewards?batch={'good' if k % 2 else 'bad'}", {"id": f"d{k}", "reward": k})
-    answer = shop("DELETE", f"{SHOP}/batches/bad?wait=live")
-    assert answer.status_code == 200, answer.text
-    assert shop("GET", SHOP).json()["rows"] == 2
 
 
 # --- what is counted -------------------------------------------------------------------------------------------------

@@ -92,6 +92,7 @@ def test_the_served_model_is_that_of_train(local, tmp_path, kind, way):
     assert of_lines(tmp_path, offline.export(server.engine.folder, "m"), *options, *of_view) == file
 
 
+@pytest.mark.long("a stack of 1,100 rows")
 def test_a_stack_that_learns_row_by_row_is_that_of_train(tmp_path):
     """Beyond the rows that decide, its members with dense covariances continue their blocks, too."""
     rows = made(1100, "numbers", seed=2)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import venv
+import zipfile
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import confidently
 from confidently.cli.commands.serve import serve
 from confidently.serve import Client
 from confidently.serve.http.lines import ROWS_PER_CHUNK
@@ -25,7 +27,7 @@ from tests.serve.test_network import FIRST, row
 from tests.serve.test_tokens import bearer, token_file
 
 ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy"
+DEPLOY, PAGE = ROOT / "deploy", Path(confidently.__file__).parent / "serve" / "page"
 
 
 def program(name):
@@ -80,7 +82,7 @@ def test_the_commands_are_those_of_the_server():
     assert_is_understood(shlex.split(started))
 
 
-@pytest.mark.long
+@pytest.mark.long("compiles the package")
 @pytest.mark.skipif(sys.platform != "linux", reason="the image is Linux")
 def test_the_steps_of_the_dockerfile_make_a_server(tmp_path):
     """Each RUN, COPY, CMD and HEALTHCHECK, with a folder for each stage's root and an environment for its Python."""
@@ -151,6 +153,22 @@ def test_systemd_accepts_the_unit(tmp_path):
         [analyze, "security", "--offline=true", "--threshold=20", unit], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-300:] + done.stderr
+
+
+@pytest.mark.long("makes a wheel")
+def test_a_wheel_has_the_page(tmp_path):
+    """Without its compiled part, which takes minutes and is no matter here."""
+    pytest.importorskip("scikit_build_core", reason="needs scikit-build-core")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "-C", "wheel.cmake=false", "-w", str(tmp_path)]
+    command = [sys.executable, "-m", "pip", "wheel", str(ROOT), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name: archive.read(name) for name in archive.namelist() if "/serve/page/" in name}
+    files = [path for path in PAGE.rglob("*") if path.is_file()]
+    assert found == {f"confidently/serve/page/{one.relative_to(PAGE).as_posix()}": one.read_bytes() for one in files}
+    assert len(found) > 20
 
 
 # --- proxies ---------------------------------------------------------------------------------------------------------
@@ -268,7 +286,7 @@ def test_nginx_before_a_server_below_a_path(tmp_path):
         assert_is_served(server, url, token, "/learn")
 
 
-@pytest.mark.long
+@pytest.mark.long("a proxy")
 def test_caddy_before_a_server(tmp_path):
     caddy, port = program("caddy"), free_port()
     settings = "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs\n}\n"

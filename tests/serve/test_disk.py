@@ -29,7 +29,9 @@ from tests.serve.running import not_served, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-EVERY_OR_SOME = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])  # of calls
+EVERY_OR_SOME = pytest.mark.parametrize(
+    "stride", [15, pytest.param(1, marks=pytest.mark.long("every call fails once"))]
+)
 SETTINGS = ModelSettings(view="none")
 ROWS = made(30, "mixed", seed=2)
 
@@ -64,7 +66,7 @@ def test_power_that_fails_at_any_moment_takes_nothing_acknowledged(tmp_path):
         engine.start()
         make(engine)
         disk.mark(("made", None))
-        for k in range(25):
+        for k in range(13):
             learn(engine, k)
             disk.mark(("learned", f"row-{k}"))
             if k % 6 == 5:  # which writes everything from the file of new pages to the database
@@ -72,8 +74,8 @@ def test_power_that_fails_at_any_moment_takes_nothing_acknowledged(tmp_path):
                 disk.mark(("erased", f"row-{k - 1}"))
         engine.stop()
         chance, cuts = random.Random(7), range(1, len(disk.record) + 1)
-        assert len(cuts) > 200
-        for at in [*cuts, *cuts[:: len(cuts) // 60]]:
+        assert len(cuts) > 100
+        for at in [*cuts[::2], *cuts[:: len(cuts) // 30]]:
             folder = tmp_path / f"cut-{at}-{chance.random()}"
             check_log(folder, disk.after_a_cut(at, chance, folder), f"power fails after {at} of {len(cuts)} calls")
 

@@ -70,7 +70,10 @@ def taught(server, settings=None, rows=ROWS):
     return server
 
 
-@pytest.mark.parametrize("settings, options", [({}, ["--rule", "arow"]), ({"auto": True}, ["--auto"])])
+@pytest.mark.parametrize(
+    "settings, options",
+    [({}, ["--rule", "arow"]), pytest.param({"auto": True}, ["--auto"], marks=pytest.mark.long("stacks"))],
+)
 def test_a_model_is_the_one_that_train_makes(settings, options, source, local, ok, tmp_path):
     server = taught(local(), settings)
     facts = server("GET", MODEL).json()

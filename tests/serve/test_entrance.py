@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import signal
 import subprocess
 from contextlib import closing, suppress
 
@@ -16,7 +15,7 @@ from confidently.serve import Client
 from confidently.serve.http.app import make_app
 from confidently.serve.http.entrance import SANE_ID, Access, AccessLog, Entrance
 from confidently.serve.http.tokens import Guard, read_tokens
-from tests.serve.running import COMMAND, PATIENCE, lines_of, not_served, running, wait_until
+from tests.serve.running import COMMAND, PATIENCE, lines_of, not_served, threaded, wait_until
 from tests.serve.test_connections import HEAD, problem_in, received
 from tests.serve.test_network import FIRST, connected, row
 from tests.serve.test_tokens import bearer, token_file
@@ -63,7 +62,7 @@ def test_a_sane_id_of_a_proxy_is_kept(local):
 
 
 def test_answers_of_connections_have_an_id_too(tmp_path):
-    with running(tmp_path / "served") as server, connected(server) as one:
+    with threaded(tmp_path / "served") as server, connected(server) as one:
         one.sendall(HEAD + b"X: x\r\n" * 200 + b"\r\n")
         answer = received(one)
         assert problem_in(answer) == "head-too-large"
@@ -81,7 +80,7 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path):
     def logged():
         return [json.loads(line) for line in log.read_text().splitlines()]
 
-    with running(tmp_path / "served", "--token-file", path, "--access-log", log) as server:
+    with threaded(tmp_path / "served", "--token-file", path, "--access-log", log) as server:
         with server.client(headers=bearer(token) | {"X-Forwarded-For": "192.0.2.7"}) as client:
             client.put(FIRST, json={})
             client.post(f"{FIRST}/learn?wait=learned", json=row("m"), headers={"X-Request-Id": "mine"})
@@ -100,7 +99,7 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path):
         assert [one["forwarded_for"] for one in found] == ["192.0.2.7"] * 3 + [None]
         assert token not in log.read_text()
         log.rename(tmp_path / "moved")
-        server.process.send_signal(signal.SIGHUP)
+        server.reload()
         wait_until(log.exists)
         with server.client() as client:
             client.get("/livez")
@@ -110,7 +109,7 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path):
 
 def test_a_stream_is_logged_when_it_ends(tmp_path):
     log = tmp_path / "access.jsonl"
-    with running(tmp_path / "served", "--access-log", log) as server:
+    with threaded(tmp_path / "served", "--access-log", log) as server:
         with server.client() as client, client.stream("GET", "/v1/events") as stream:
             assert next(line for line in stream.iter_lines() if line.startswith("id:"))
             assert log.read_text() == ""
@@ -142,6 +141,7 @@ def test_an_answer_that_is_cut_is_not_complete(tmp_path, app, status, sent):
     assert (found["status"], found["sent"], found["complete"], found["client"]) == (status, sent, False, None)
 
 
+@pytest.mark.long("a process")
 def test_the_access_log_may_be_standard_output(tmp_path):
     process = subprocess.Popen(
         [*COMMAND, str(tmp_path / "served"), "--port", "0", "--access-log", "-", "--json"],
@@ -175,9 +175,9 @@ def test_a_place_where_no_access_log_can_be(tmp_path):
 def test_an_access_log_that_cannot_be_opened_again_stays(tmp_path):
     (tmp_path / "logs").mkdir()
     log = tmp_path / "logs" / "access.jsonl"
-    with running(tmp_path / "served", "--access-log", log) as server:
+    with threaded(tmp_path / "served", "--access-log", log) as server:
         (tmp_path / "logs").rename(tmp_path / "moved")
-        server.process.send_signal(signal.SIGHUP)
+        server.reload()
         wait_until(lambda: any("the access log stays as it was" in line for line in server.told))
         with server.client() as client:
             client.get("/livez")
@@ -219,7 +219,7 @@ def test_cookies_and_the_description_know_the_path(below):
 
 
 def test_a_client_takes_an_address_with_a_path(tmp_path):
-    with running(tmp_path / "served", "--public-url", "http://localhost/team/learn") as server:
+    with threaded(tmp_path / "served", "--public-url", "http://localhost/team/learn") as server:
         with Client(f"{server.url}/team/learn/", "m") as client:
             client.create(view="none")
             client.learn_many([{"features": {"a": k}, "label": "ab"[k % 2]} for k in range(10)])

@@ -14,47 +14,11 @@ from confidently.serve.work import listing
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.models import create
 from confidently.serve.work.versions import train_again
-from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import wait_until
 from tests.serve.test_rebuild import ask, model_file, teach
 from tests.serve.test_rebuild import trained as trained_on_export
 
 MODEL = "/v1/models/m"
-KINDS = {"first rows": {}, "blocks": {"covariance": "full", "view": "none"}, "auto": {"auto": True}}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("settings", [
-    KINDS["first rows"], *(pytest.param(KINDS[kind], marks=pytest.mark.long) for kind in ("blocks", "auto"))
-], ids=KINDS)  # fmt: skip
-def test_a_kill_after_an_erasure_does_not_change_the_model(tmp_path, settings):
-    rows = made(330, "mixed", seed=2)
-    with running(tmp_path / "served") as server, server.client() as client:
-        client.put(MODEL, json=settings)
-        teach_over_http(client, rows[:300])
-        assert client.delete(f"{MODEL}/examples/m-7").status_code == 200
-        before = client.get(f"{MODEL}/file").content
-        server.kill()
-    with running(tmp_path / "served") as server, server.client() as client:
-        wait_until_ready(client)
-        assert client.get(f"{MODEL}/file").content == before
-        teach_over_http(client, rows[300:], 300)
-        after = client.get(f"{MODEL}/file").content
-        assert len(lines_of(client.get(f"{MODEL}/examples"))) == 329
-        server.kill()
-    with running(tmp_path / "served") as server, server.client() as client:
-        wait_until_ready(client)
-        assert client.get(f"{MODEL}/file").content == after != before
-
-
-def teach_over_http(client, rows, first=0):
-    for k, (features, label) in enumerate(rows, first):
-        body = {"id": f"m-{k}", "features": features, "label": label}
-        assert client.post(f"{MODEL}/learn?wait=learned", json=body).status_code == 200
-
-
-def wait_until_ready(client):
-    wait_until(lambda: client.get("/readyz").status_code == 200)
 
 
 @pytest.fixture
@@ -140,27 +104,6 @@ def test_no_file_of_the_log_has_what_was_erased(local, tmp_path):
     assert found() == []
     server.stop()
     assert found() == []
-
-
-def test_rows_that_were_not_learned_leave_the_model_as_it_is(local, tmp_path):
-    server, rows = local(), made(60, "numbers")
-    server("PUT", MODEL, {})
-    for k, (features, label) in enumerate(rows):
-        server("POST", f"{MODEL}/predict", {"id": f"p-{k}", "features": features})
-        if k % 20 == 7:
-            assert server("DELETE", f"{MODEL}/examples/p-{k}").status_code == 200
-        server("POST", f"{MODEL}/learn?wait=learned", {"features": features, "label": label})
-    assert server("GET", f"{MODEL}/file").content == trained(tmp_path, rows)
-    server.stop()
-    assert local()("GET", f"{MODEL}/file").content == trained(tmp_path, rows)
-
-
-def test_a_row_is_erased_once(engine):
-    hosted = engine.find("m")
-    teach(engine, hosted, range(20))
-    first = erase(engine, hosted, "r3")
-    teach(engine, hosted, range(20, 30))
-    assert erase(engine, hosted, "r3") == first
 
 
 def test_a_row_that_is_erased_during_a_rebuild(engine, tmp_path, monkeypatch, capsys):

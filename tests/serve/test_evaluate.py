@@ -77,7 +77,7 @@ def test_values_are_those_of_the_estimators():
     assert found["largest_weight"] == pytest.approx(values["ipw"].largest_weight)
 
 
-@pytest.mark.long
+@pytest.mark.long("40 logs of 400 decisions")
 def test_intervals_cover_what_is_true():
     random, truth = np.random.default_rng(1), {"always:b": 0.4, "always:c": 0.6, "uniform": 0.4, "baseline": 0.2}
     covered, gained, n = dict.fromkeys(truth, 0), 0, 40
@@ -216,25 +216,6 @@ def test_only_the_most_frequent_actions_are_shown():
 
 
 # --- requests --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "policy=", "policy=linucb", "policy=always:", "policy=lin_ucb:beta=1", "policy=lin_ucb:alpha",
-        "policy=uniform:a=1",
-        "policy=lin_ts:least_share=2", "policy=lin_ucb:alpha=nan", "periods=0", "periods=week",
-        "&".join(["policy=uniform"] * 11), "reward_range=1", "reward_range=1,0", "reward_range=0,nan",
-    ],
-)  # fmt: skip
-def test_what_cannot_be_evaluated_is_refused(shop, query):
-    assert refused(shop("GET", f"{SHOP}/evaluate?{query}"))[:2] == (422, "invalid-parameter")
-
-
-def test_only_models_of_decisions_are_evaluated(local):
-    one = local()
-    one("PUT", SHOP, {})
-    assert refused(one("GET", f"{SHOP}/evaluate"))[:2] == (409, "other-task")
 
 
 def test_a_range_of_rewards_may_be_given(shop):

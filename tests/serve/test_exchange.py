@@ -1,12 +1,14 @@
 """Rows in the forms of Label Studio and Prodigy."""
 
 import json
+from unittest import mock
 
 import pytest
 
 from confidently.serve import Client, ServerError
 from confidently.serve.exchange import label_studio, prodigy
-from tests.serve.running import running, wait_until
+from confidently.serve.work import answers
+from tests.serve.running import threaded, wait_until
 
 CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
   <Choices name="kind" toName="body"><Choice value="ham"/><Choice value="spam" alias="junk"/></Choices></View>"""
@@ -14,7 +16,7 @@ CONFIG = """<View><Text name="body" value="$text"/><Header value="$title"/>
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("served")) as server:
+    with mock.patch.object(answers, "UNDO_SECONDS", 0.1), threaded(tmp_path_factory.mktemp("served")) as server:
         yield server
 
 
@@ -117,10 +119,9 @@ def label_all(model):
     model.predict({"text": "later"}, "r-3")
     model.answer("r-2", "spam", "ann")
     model.import_label_studio([task("cash", annotation("spam", id=1, completed_by={"email": "bob@x"}))])
-    wait_until(lambda: len(list(model.examples())) == 3)  # an answer is learned some seconds later
+    wait_until(lambda: len(list(model.examples())) == 3)
 
 
-@pytest.mark.long
 def test_tasks_go_there_and_back(model):
     label_all(model)
     tasks, before = model.label_studio_tasks(control="kind", target="body"), shown(model)
@@ -282,7 +283,6 @@ def test_a_rejected_label_of_many_classes_is_skipped(model):
     assert model.import_prodigy([{"text": "x", "label": "a", "answer": "reject"}])["skipped"] == 1
 
 
-@pytest.mark.long
 def test_records_go_there_and_back(model):
     label_all(model)
     records, before = model.prodigy_records(), shown(model)

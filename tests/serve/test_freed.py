@@ -39,6 +39,7 @@ def fill(client):
     assert client.post("/v1/snapshot").status_code == 200
 
 
+@pytest.mark.long("weights of 26 MB")
 def test_a_deleted_model_gives_back_its_memory_and_its_disk(tmp_path):
     folder = tmp_path / "served"
     with running(folder) as server, server.client() as client:

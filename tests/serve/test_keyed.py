@@ -11,7 +11,7 @@ from confidently import OnlineClassifier, OnlineRegressor
 from confidently.entities import EntityModels
 from confidently.serve import offline
 from tests.command_line import here
-from tests.serve.running import as_lines, kind_of, lines_of, running, teach, wait_until
+from tests.serve.running import as_lines, kind_of, lines_of, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 GENRES = ("crime", "love", "space")
@@ -55,20 +55,17 @@ def settings_of(task):
     return {"key": "user", "classes": classes, "view": "none", "reading": {"normalize": "none", "zeros": True}}
 
 
-TASKS = ("two", "three", "numbers")
-
-
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["two", "numbers", pytest.param("three", marks=pytest.mark.long("80 files"))])
 def test_a_served_model_is_one_that_is_given_the_rows_one_at_a_time(local, tmp_path, task):
-    rows = rows_of(task, 140, classes=3 if task == "three" else 2)
+    rows = rows_of(task, 80, classes=3 if task == "three" else 2)
     server = local()
     assert server("PUT", MODEL, settings_of(task)).status_code == 201
-    for first, last in ((0, 1), (1, 50), (50, 51), (51, 140)):
+    for first, last in ((0, 1), (1, 50), (50, 51), (51, 80)):
         teach(server, rows[first:last], first)
         server("POST", f"{MODEL}/predict", {"features": rows[0][0]})
     twin = expected(tmp_path, task, rows)
     found = served(server, tmp_path)
-    assert found.keys_ == twin.keys_ and found.n_seen_ == 140
+    assert found.keys_ == twin.keys_ and found.n_seen_ == 80
     for name, array in twin._table.state().items():
         np.testing.assert_array_equal(found._table.state()[name], array)
     ours, theirs = found.shared_.as_model().arrays(), twin.shared_.as_model().arrays()
@@ -137,6 +134,7 @@ def test_explanations_of_classes_add_up(local, task):
     assert {one["name"]: one["probability"] for one in found["classes"]} == answer["probability"]
 
 
+@pytest.mark.long("1,100 rows of entities")
 def test_the_first_rows_decide_how_tables_are_read(local, tmp_path):
     """A model without a view begins again, with all entities, when rows turn out to be a table."""
     server, rows = local(), rows_of("two", 1100)
@@ -177,17 +175,6 @@ def test_labels_may_follow_and_rows_must_have_a_key(local):
     teach(server, [({"user": 7, "x": 1.0}, "c0"), ({"user": "7", "x": 1.0}, "c0")])
     assert server("GET", MODEL).json()["entities"] == 2
     assert kind_of(server("GET", f"{MODEL}/contribution")) == "cannot-merge"
-
-
-def test_settings_that_do_not_fit_are_refused(local):
-    server = local()
-    for settings, told in (
-        ({"key": "user", "auto": True}, "auto"), ({"max_age": 3}, "only with a key"),
-        ({"key": "label"}, "key of labels"), ({"task": "numbers", "key": "user", "rule": "quantile"}, "quantile"),
-        ({"key": "user", "multilabel": True}, "multilabel"), ({"task": "decisions", "key": "user"}, "key"),
-    ):  # fmt: skip
-        answer = server("PUT", MODEL, settings)
-        assert kind_of(answer) == "invalid-settings" and told in answer.json()["detail"], answer.text
 
 
 def test_a_file_of_training_goes_on(local, tmp_path):
@@ -234,18 +221,17 @@ def test_keys_of_a_model_that_began_with_integers(local, tmp_path):
 
 def test_versions_and_replicas(tmp_path):
     rows = rows_of("two", 60)
-    with running(tmp_path / "a") as one, one.client() as client:
+    with threaded(tmp_path / "a") as one, one.client() as client:
         client.put(MODEL, json=settings_of("two"))
         teach(client.request, rows)
-        with running(tmp_path / "b", "--replica-of", one.url) as other, other.client() as replica:
+        with threaded(tmp_path / "b", "--replica-of", one.url) as other, other.client() as replica:
             seq = client.get(MODEL).json()["seq"]
             wait_until(lambda: replica.get(MODEL).status_code == 200 and replica.get(MODEL).json()["seq"] == seq)
             assert replica.get(f"{MODEL}/file").content == client.get(f"{MODEL}/file").content
         assert client.put(MODEL, json=settings_of("two") | {"key": "genre"}).status_code == 202
         assert client.post(f"{MODEL}/versions/2/promote?wait=live").status_code == 200
         assert client.get(MODEL).json()["entities"] == 3
-        one.kill()
-    with running(tmp_path / "a") as one, one.client() as client:
+    with threaded(tmp_path / "a") as one, one.client() as client:
         info = client.get(MODEL).json()
         assert info["entities"] == 3 and info["rows"] == 60
         assert json.loads(client.get(f"{MODEL}/versions").content)["versions"][0]["state"] == "live"

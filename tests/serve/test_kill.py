@@ -9,7 +9,7 @@ DECISIONS = ({"task": "decisions"}, ())
 BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none"))
 
 
-@pytest.mark.long
+@pytest.mark.long("ten kills")
 @pytest.mark.parametrize(
     ("settings", "options"), [({}, ()), BLOCKS, NUMBERS, DECISIONS], ids=["rows", "blocks", "numbers", "decisions"]
 )
@@ -24,7 +24,8 @@ def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, optio
 
 
 @pytest.mark.parametrize(
-    ("kills", "erasing"), [(2, True), *(pytest.param(10, erasing, marks=pytest.mark.long) for erasing in (False, True))]
+    ("kills", "erasing"),
+    [(1, True), *(pytest.param(10, erasing, marks=pytest.mark.long("ten kills")) for erasing in (False, True))],
 )
 def test_a_model_that_is_changed_meanwhile(tmp_path, kills, erasing):
     """Promotions, rollbacks, edits, erasures and backups: the model is that of the edited rows that are left."""

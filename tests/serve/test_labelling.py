@@ -57,13 +57,6 @@ def learned(server):
     return {one["id"]: one["label"] for one in lines_of(server("GET", f"{FIRST}/examples"))}
 
 
-def test_more_rows_than_can_be_held_are_refused(server):
-    url = f"{FIRST}/queue?labeller=ann"
-    assert server("GET", url + "".join(f"&hold=q-{k}" for k in range(100))).status_code == 200
-    answer = server("GET", url + "".join(f"&hold=q-{k}" for k in range(101)))
-    assert answer.status_code == 422 and answer.json()["detail"] == "hold: expected at most 100 ids, got 101"
-
-
 # --- leases ----------------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from confidently.serve.model.contributions import ENTRY, Contribution
 from confidently.serve.work import merging as work
 from tests.command_line import here
 from tests.serve.rows import made, numbered, trained
-from tests.serve.running import kind_of, lines_of, running, teach, wait_until
+from tests.serve.running import kind_of, lines_of, running, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 SETTINGS = [
@@ -84,7 +84,9 @@ def make(servers, settings):
         assert server("PUT", MODEL, settings).status_code == 201
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[4], *(
+    pytest.param(one, marks=pytest.mark.long("1,000 rows each")) for one in (*SETTINGS[1:4], SETTINGS[5])
+)], ids=str)  # fmt: skip
 def test_servers_that_exchange_have_the_model_that_merging_their_files_makes(pair, local, tmp_path, settings):
     make(pair, settings)
     a, b = pair
@@ -145,6 +147,7 @@ def test_the_order_in_which_contributions_come_does_not_matter(local, tmp_path):
     assert [one["rows"] for one in servers[0]("GET", MODEL).json()["merged"]] != []
 
 
+@pytest.mark.long("stacks of 1,100 rows")
 def test_models_that_began_with_one_file_count_it_once(pair, local, tmp_path):
     content = trained(tmp_path, made(1100, seed=9), "--auto")
     (tmp_path / "base.cw").write_bytes(content)
@@ -261,24 +264,6 @@ def test_what_no_longer_fits_when_its_turn_comes_is_set_aside(pair, monkeypatch)
     assert len(lines_of(a("GET", f"{MODEL}/set-aside"))) == 1  # that of the last contribution
 
 
-def test_a_row_that_is_erased_is_not_in_what_is_contributed_next(pair, local, tmp_path):
-    make(pair, {"view": "none"})
-    a, b = pair
-    for k, server in enumerate(pair):
-        teach(server, made(60, seed=k))
-    merge(a, contribution(b))
-    assert a("DELETE", f"{MODEL}/examples/r3").status_code == 200
-    assert a("POST", f"{MODEL}/rebuild?wait=live").status_code == 200
-    alone = local(tmp_path / "alone")
-    make([alone], {"view": "none"})
-    teach(alone, [row for k, row in enumerate(made(60)) if k != 3])
-    found = Contribution.of(contribution(a))
-    assert found.rows == 59
-    for name, array in Contribution.of(contribution(alone)).model.arrays().items():
-        np.testing.assert_array_equal(found.model.arrays()[name], array)
-    assert file_of(a) == as_merged(tmp_path, contribution(a), contribution(b))
-
-
 def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):
     alone = local(tmp_path / "alone")
     make(pair, {"view": "none"})
@@ -306,6 +291,7 @@ def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):
     assert file_of(a) == live
 
 
+@pytest.mark.long("2,200 rows")
 def test_backups_have_contributions(pair, tmp_path):
     make(pair, {"view": "none"})
     a, b = pair
@@ -320,43 +306,11 @@ def test_backups_have_contributions(pair, tmp_path):
     assert all(ok for ok, _ in found) and any("the same model of the snapshot" in text for _, text in found), found
 
 
-def test_two_servers_are_as_accurate_as_one_that_has_all_rows(tmp_path):
-    """Servers in processes of their own, with their client, in a loop."""
-    rows, test = made(800, "numbers"), made(400, "numbers", 1)
-    with (
-        running(tmp_path / "a") as one, running(tmp_path / "b") as other, running(tmp_path / "whole") as third,
-        Client(one.url, "m") as a, Client(other.url, "m") as b, Client(third.url, "m") as whole,
-    ):  # fmt: skip
-        for client in (a, b, whole):
-            client.create(view="standard")
-        for first in range(0, 800, 200):
-            for client, step in ((a, slice(first, first + 200, 2)), (b, slice(first + 1, first + 200, 2))):
-                _teach(client, rows[step])
-            ours, theirs = a.contribution(), b.contribution()
-            assert a.merge(theirs, wait=True)["rows"] == b.merge(ours)["rows"] == first // 2 + 100
-        _teach(whole, rows)
-        wrong = [_wrong(client, test) for client in (a, b, whole)]
-        assert wrong[0] == wrong[1] and abs(wrong[0] - wrong[2]) <= 0.02, wrong
-        with pytest.raises(ServerError, match="of this model itself"):
-            a.merge(ours)
-        assert [one.stop(), other.stop(), third.stop()] == [0, 0, 0]
-
-
-def _teach(client, rows):
-    receipts = client.learn_many([{"features": row, "label": label} for row, label in rows], wait=True)
-    assert {receipt["status"] for receipt in receipts} == {"learned"}
-
-
-def _wrong(client, rows):
-    answers = client.predict_many([{"features": row} for row, _ in rows])
-    return np.mean([answer["label"] != label for answer, (_, label) in zip(answers, rows, strict=True)])
-
-
 def test_a_replica_has_what_its_primary_has_merged(tmp_path):
     settings = {"view": "none"}
     with (
-        running(tmp_path / "a") as one, running(tmp_path / "b") as other, one.client() as a, other.client() as b,
-        running(tmp_path / "c", "--replica-of", one.url) as third, third.client() as replica,
+        threaded(tmp_path / "a") as one, threaded(tmp_path / "b") as other, one.client() as a, other.client() as b,
+        threaded(tmp_path / "c", "--replica-of", one.url) as third, third.client() as replica,
     ):  # fmt: skip
         for k, client in enumerate((a, b)):
             client.put(MODEL, json=settings)
@@ -373,7 +327,7 @@ def test_a_replica_has_what_its_primary_has_merged(tmp_path):
         assert kind_of(replica.post(f"{MODEL}/merge", content=b"")) == "read-only"
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.long("twenty kills"))])
 def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
     """A server is killed while rows and contributions come; those who send try again."""
     chance, merged, taught = random.Random(rounds), [], []

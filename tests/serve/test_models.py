@@ -14,7 +14,7 @@ from confidently.serve.log.event_log import EventLog
 from confidently.serve.problems import Problem
 from confidently.serve.work import checking, listing, models, teaching
 from tests.serve.rows import made, trained
-from tests.serve.running import NDJSON, kind_of, lines_of, running, teach, wait_until
+from tests.serve.running import NDJSON, kind_of, lines_of, teach, threaded, wait_until
 
 FIRST = "/v1/models/m"
 
@@ -30,41 +30,6 @@ def test_a_model_is_made_once(local):
     assert [one["name"] for one in server("GET", "/v1/models").json()["models"]] == ["m"]
     assert server("GET", FIRST).json()["settings"] == {"rule": "cw_stdev", "classes": ["ham", "spam"]}
     assert server("PUT", "/v1/models/plain", content=b"").status_code == 201
-
-
-@pytest.mark.parametrize(
-    ("settings", "kind"),
-    [
-        ({"rule": "nothing"}, "invalid-settings"),
-        ({"rule_parameters": {"z": 1}}, "invalid-settings"),
-        ({"covariance": "nothing"}, "invalid-settings"),
-        ({"classes": ["one"]}, "invalid-settings"),
-        ({"classes": ["a", "a"]}, "invalid-settings"),
-        ({"classes": ["1", 1]}, "invalid-settings"),
-        ({"auto": True, "rule": "cw_stdev"}, "invalid-settings"),
-        ({"view": "nothing"}, "invalid-settings"),
-        ({"dtype": "float16"}, "invalid-body"),
-        ({"prior_variance": 0}, "invalid-settings"),
-        ({"forget": 2}, "invalid-settings"),
-        ({"reading": {"bits": 99}}, "invalid-settings"),
-        ({"reading": {"bits": "x"}}, "invalid-body"),
-        ({"reading": {"ngrams": [3, 1]}}, "invalid-settings"),
-        ({"reading": {"unknown": 1}}, "invalid-body"),
-        ({"unknown": 1}, "invalid-body"),
-        ({"file": "0" * 64}, "invalid-settings"),
-    ],
-    ids=str,
-)
-def test_settings_that_make_no_model(local, settings, kind):
-    server = local()
-    assert kind_of(server("PUT", FIRST, settings)) == kind
-    assert server("GET", "/v1/models").json()["models"] == []
-
-
-@pytest.mark.parametrize("name", ["-a", ".a", "a b", "ä", "x" * 65, "a%2Fb", "<b>"])
-def test_names_that_models_cannot_have(local, name):
-    answer = local()("PUT", f"/v1/models/{name}", {})
-    assert kind_of(answer) in ("invalid-parameter", "not-found")
 
 
 def test_a_deleted_model_is_gone_and_may_be_made_again(local, tmp_path):
@@ -198,6 +163,7 @@ def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
     assert local()("GET", f"{FIRST}/file").content == file
 
 
+@pytest.mark.long("stacks of 1,100 rows")
 def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_path):
     """As one that the server has made."""
     server, rows = local(), made(1100, "mixed")
@@ -234,37 +200,6 @@ def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path):
     assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
 
 
-@pytest.mark.parametrize("content", [b"", b"rubbish", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
-def test_what_is_no_model_file_is_refused(local, tmp_path, content):
-    server = local()
-    assert kind_of(server("PUT", f"{FIRST}/file", content=content)) == "invalid-body"
-    assert str(tmp_path) not in server("PUT", f"{FIRST}/file", content=content).text
-    assert server("GET", "/v1/models").json()["models"] == []
-    assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
-
-
-def test_a_model_of_numbered_features_is_refused(local, tmp_path, data, ok):
-    ok("train", data, "--rule=arow", "-o", tmp_path / "numbers.cw")
-    answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "numbers.cw").read_bytes())
-    assert kind_of(answer) == "invalid-body"
-    assert "svmlight" in answer.json()["detail"]
-
-
-def test_a_model_whose_sets_cover_by_a_column_is_refused(local, tmp_path):
-    trained(tmp_path, [({"a": k % 3}, k % 2) for k in range(60)], "--coverage-by", "a")
-    answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "trained.cw").read_bytes())
-    assert kind_of(answer) == "invalid-body"
-    assert "train it without --coverage-by" in answer.json()["detail"]
-
-
-def test_there_is_no_file_before_there_are_two_classes(local):
-    server = local()
-    server("PUT", FIRST, {})
-    assert kind_of(server("GET", f"{FIRST}/file")) == "one-class"
-    server("POST", f"{FIRST}/learn?wait=learned", {"features": {"a": 1}, "label": "ham"})
-    assert kind_of(server("GET", f"{FIRST}/file")) == "one-class"
-
-
 def test_an_explanation_adds_up(local):
     server = local()
     server("PUT", FIRST, {"view": "none"})
@@ -293,11 +228,11 @@ def test_a_snapshot_saves_every_model(local, tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("snapshot_every", [10, pytest.param(50_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("snapshot_every", [10, pytest.param(50_000, marks=pytest.mark.long("waits for 180 rows"))])
 def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snapshot_every):
     rows = made(4000)
     acknowledged = []
-    with running(tmp_path / "served", "--snapshot-every", snapshot_every) as server:
+    with threaded(tmp_path / "served", "--snapshot-every", snapshot_every) as server:
         with server.client() as client:
             client.put(FIRST, json={"view": "none"})
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 
 import numpy as np
 import pytest
@@ -11,116 +10,22 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently import load
 from confidently.cli import run
 from confidently.models.model import Model
-from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
 from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
 from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
-from confidently.serve.model.settings import ModelSettings, Reading, canonical
+from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import Version
 from confidently.serve.problems import Problem
-from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
-from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
-from tests.serve.same_bytes import QUESTIONS, check_same_bytes, saved
+from tests.serve.rows import examples, numbered, trained
+from tests.serve.running import NDJSON, as_lines, lines_of, threaded, wait_until
 
 MODEL = "/v1/models/m"
-SETTINGS = {
-    "default": ({}, ("--rule", "ridge")),
-    "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
-    "full": ({"covariance": "full"}, ("--rule", "ridge", "--covariance", "full")),
-    "auto": ({"auto": True}, ()),
-}
 
 
 def settings_of(**settings):
     return ModelSettings(task="numbers", **settings)
-
-
-@pytest.mark.few
-@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
-@pytest.mark.parametrize("n", [1, 2, 57, 300])
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_as_train(tmp_path, kind, n, name):
-    settings, options = SETTINGS[name]
-    rows = numbered(n, kind, seed=3)
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(n), 40)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
-    settings, options = SETTINGS[name]
-    rows = numbered(1100, kind, seed=1)
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(kind), 500)
-
-
-def test_the_first_rows_decide_about_the_covariance(tmp_path):
-    """With more than 1,000 columns it has one variance per weight; columns that come later do not count."""
-    rows = numbered(1300, "wide")
-    for first, expected in ((0, "diag"), (1000, "full")):
-        few = [({"a": 1.0}, label) if k < first else (features, label) for k, (features, label) in enumerate(rows)]
-        options = ["--regression", "--rule", "ridge"]
-        model = check_same_bytes(tmp_path, settings_of(), few, options, random.Random(1), 300)
-        assert model.stream.learner.settings.covariance == expected
-
-
-@pytest.mark.parametrize("rule", REGRESSION_RULES)
-def test_same_bytes_with_every_rule(tmp_path, rule):
-    rows = [(features, abs(round(label))) for features, label in numbered(60, "mixed")]
-    check_same_bytes(tmp_path, settings_of(rule=rule), rows, ["--regression", "--rule", rule], random.Random(rule), 30)
-
-
-@pytest.mark.parametrize(
-    ("settings", "options"),
-    [
-        ({"dtype": "float32"}, "--dtype float32"),
-        ({"view": "standard"}, "--view standard"),
-        ({"view": "standard,pairs"}, "--view standard,pairs"),
-        ({"calibration": "none"}, "--calibration none"),
-        ({"prior_variance": 2.0, "fit_intercept": False}, "--prior-variance 2 --no-intercept"),
-        ({"average": True}, "--average"),
-        ({"forget": 0.01}, "--forget 0.01"),
-        ({"rule_parameters": {"r": 3.0}}, "--r 3"),
-        ({"reading": Reading(text=["subject"], ngrams=(1, 2), bits=12)}, "--text subject --ngrams 1-2 --bits 12"),
-        ({"reading": Reading(normalize="l2")}, "--normalize l2"),
-        ({"reading": Reading(drop=["b"], category=["n"])}, "--drop b --category n"),
-    ],
-)
-def test_same_bytes_with_other_settings(tmp_path, settings, options):
-    rows = numbered(120, "mixed")
-    given = ["--regression", "--rule", "ridge", *options.split()]
-    check_same_bytes(tmp_path, settings_of(**settings), rows, given, random.Random(5), 50)
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_bytes_with_weights(tmp_path, name):
-    settings, options = SETTINGS[name]
-    rows, chance = numbered(150, "mixed"), random.Random(2)
-    weights = [chance.choice([0.0, 0.5, 1.0, 3.0]) for _ in rows]
-    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(6), 40, weights)
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_answers_are_those_of_the_model_file(tmp_path, name):
-    settings, _ = SETTINGS[name]
-    model = ServedModel(settings_of(**settings))
-    model.learn(examples(numbered(400, "mixed")))
-    asked = [json.dumps(features).encode() for features, _ in numbered(50, "mixed", seed=9)] + [*QUESTIONS]
-    (tmp_path / "asked.jsonl").write_bytes(b"\n".join([*asked, b""]))
-    saved(model, tmp_path)
-    file = load(tmp_path / "served.cw")
-    [(mean, std)], [limits] = (
-        list(file.predict_stream(tmp_path / "asked.jsonl", method, coverage=0.9))
-        for method in ("predict_std", "predict_interval")
-    )
-    together, alone = model.answers(asked), [one for line in asked for one in model.answers([line])]
-    for k, answers in enumerate(zip(together, alone, strict=True)):
-        for one in answers:
-            assert one.label == pytest.approx(mean[k], rel=1e-9)
-            assert one.variance == pytest.approx(std[k] ** 2, rel=1e-9)
-            assert one.interval == pytest.approx(limits[k].tolist(), rel=1e-9)
 
 
 def test_before_the_first_row_there_is_no_number_and_no_model():
@@ -133,29 +38,6 @@ def test_before_the_first_row_there_is_no_number_and_no_model():
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"classes": ["a", "b"]}, "none of classes"),
-        ({"multilabel": True}, "none of multilabel"),
-        ({"multiclass": "joint", "classes": [1, 2]}, "none of classes, multiclass"),
-        ({"rule": "arow"}, "the rule 'arow' predicts classes; expected one of ridge"),
-        ({"rule": "none"}, "none"),
-        ({"auto": True, "rule": "quantile"}, "leave out rule and covariance"),
-        ({"auto": True, "covariance": "diag"}, "leave out rule and covariance"),
-        ({"covariance": "kernel"}, "kernel"),
-        ({"task": "classes", "rule": "ridge"}, "the rule 'ridge' predicts numbers"),
-        ({"task": "classes", "covariance": "auto"}, 'is for the task "numbers"'),
-        ({"task": "number"}, "'number'"),
-    ],
-)
-def test_settings_that_do_not_fit_together(local, settings, told):
-    server = local()
-    answer = server("PUT", MODEL, {"task": "numbers", **settings})
-    assert answer.status_code == 422 and told in answer.json()["detail"]
-    assert server("GET", MODEL).status_code == 404
 
 
 def test_defaults_that_are_named_are_the_same_settings(local):
@@ -248,43 +130,6 @@ def test_a_number_that_comes_later(local):
     assert (last["label"], last["features"]) == (7.25, {"a": 1.0})
 
 
-BAD = [
-    ("text", "is not a number"), ("", None), (None, None), ([1.0], None), ([1, 2], None), ([], None), ({}, None),
-    (1e308, "above 1e50"), (-1e51, "above 1e50"), ("nan", "is missing"), ("inf", "not finite"),
-    ("0x10", "not a number"), ("1_0", "not a number"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("label", "told"), BAD, ids=str)
-def test_labels_that_are_no_numbers(local, label, told):
-    """Refused one by one, among others, and for a row that was predicted; nothing is learned."""
-    server = local()
-    server("PUT", MODEL, {"task": "numbers"})
-    server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1}})
-    row = {"features": {"a": 1}, "label": label}
-    sent = "".join(json.dumps(one) + "\n" for one in ({"features": {"a": 2}, "label": 1.5}, row))
-    good, bad = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
-    answers = [server("POST", f"{MODEL}/learn", row), server("POST", f"{MODEL}/labels", {"id": "q", "label": label})]
-    answers.append(server("POST", f"{MODEL}/labels?park=true", {"id": "new", "label": label}))
-    answers.append(server("POST", f"{MODEL}/answers", {"id": "q", "label": label}))
-    for answer in answers:
-        assert answer.status_code == 422, answer.text
-        if told is not None:
-            assert told in answer.json()["detail"] and answer.json()["pointer"] == "/label"
-    assert good["status"] == "learned" and bad["status"] == 422
-    assert server("GET", MODEL).json()["rows"] == 1
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1e999"])
-def test_numbers_that_json_does_not_have(local, number):
-    server = local()
-    server("PUT", MODEL, {"task": "numbers"})
-    content = f'{{"features": {{"a": 1}}, "label": {number}}}'
-    answer = server("POST", f"{MODEL}/learn", content=content)
-    assert answer.status_code in (400, 422), answer.text
-    assert server("GET", MODEL).json()["rows"] == 0
-
-
 def test_a_fraction_is_no_class(local):
     server = local()
     server("PUT", MODEL, {})
@@ -310,7 +155,7 @@ def test_numbers_have_no_risk(local):
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("1,500 rows of a stack")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_the_errors_are_those_of_the_model_file(local, tmp_path, settings):
     server, rows = local(), numbered(1500, "mixed")
@@ -349,6 +194,7 @@ def test_prometheus_has_the_errors_of_numbers_and_of_classes_apart(local):
     assert absolute == pytest.approx(49 * server("GET", MODEL).json()["mae"])
 
 
+@pytest.mark.long("2,500 rows")
 def test_uncertain_rows_are_asked_about(local):
     """At first all of them, then about a tenth of rows like those before, and rows unlike them."""
     server, rows = local(), numbered(3000, "mixed")
@@ -394,7 +240,7 @@ def rebuilt(server):
     wait_until(lambda: server("GET", MODEL).json()["version"] == version)
 
 
-@pytest.mark.long
+@pytest.mark.long("1,200 rows, trained three times")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
     server, rows = local(), numbered(1200, "prices")
@@ -432,29 +278,6 @@ def test_a_shadow_of_numbers_is_measured_beside_the_model(local):
     assert found["interval"][0] < found["label"] < found["interval"][1]
 
 
-def test_labels_of_a_model_stay_what_they_are(local):
-    """Classes are no numbers: a version with the other task would set all rows aside."""
-    server = local()
-    learned(server, numbered(20))
-    server("PUT", "/v1/models/classes", {})
-    for path, task, told in (
-        (MODEL, "classes", "numbers, no classes"),
-        ("/v1/models/classes", "numbers", "classes, no"),
-    ):
-        answer = server("PUT", path, {"task": task})
-        assert answer.status_code == 409 and told in answer.json()["detail"]
-
-
-def test_an_erased_row_leaves_no_trace_after_a_rebuild(local, tmp_path):
-    server, rows = local(), numbered(300, "mixed")
-    server("PUT", MODEL, {"task": "numbers"})
-    server("POST", f"{MODEL}/learn?wait=learned", {"id": "r", "features": {"a": 3.0, "secret": 1.0}, "label": 77.5})
-    learned(server, rows)
-    assert server("DELETE", f"{MODEL}/examples/r").status_code == 200
-    rebuilt(server)
-    assert server("GET", f"{MODEL}/file").content == trained(tmp_path, rows, "--regression", "--rule", "ridge")
-
-
 def test_a_row_that_cannot_be_learned_is_set_aside(local):
     server = local()
     server("PUT", MODEL, {"task": "numbers", "rule": "poisson"})
@@ -484,16 +307,7 @@ def test_an_uploaded_regression_continues(local, tmp_path, options):
     assert server("GET", f"{MODEL}/file").content == again
 
 
-def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
-    from confidently import OnlineRegressor
-
-    model = OnlineRegressor().fit([{"a": 1.0}, {"a": 2.0}, {"a": 4.0}], np.eye(3)[:, :2])
-    model.save(tmp_path / "two.cw")
-    answer = local()("PUT", f"{MODEL}/file", content=(tmp_path / "two.cw").read_bytes())
-    assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
-
-
-@pytest.mark.long
+@pytest.mark.long("2,400 rows of a stack")
 @pytest.mark.parametrize("settings", [{"auto": True}, {"covariance": "diag"}], ids=str)
 def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
     """Also the first rows, which show a new column now and then, so that a stack begins again."""
@@ -528,7 +342,7 @@ def test_people_are_asked_for_numbers(local, monkeypatch):
 
 def test_the_client(tmp_path):
     rows = numbered(300, "mixed")
-    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+    with threaded(tmp_path / "served") as server, Client(server.url, "m") as model:
         assert model.create(task="numbers")["task"] == "numbers"
         model.learn_many({"features": features, "label": label} for features, label in rows[:-1])
         model.learn(*rows[-1], wait=True)
@@ -556,9 +370,3 @@ def test_limits_that_are_infinite_are_null_and_bounds_hold(local):
     assert found["label"] >= 0.0 and 0.0 <= found["interval"][0] <= found["interval"][1]
     server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1.0}, "label": -1.0})
     assert server("POST", f"{MODEL}/predict?set=0.8", {"features": {"a": -90.0}}).json() == found
-
-
-@pytest.mark.parametrize("settings", [{"bounds": [0, 1]}, {"task": "numbers", "bounds": [1, 0]}])
-def test_bounds_that_do_not_fit(local, settings):
-    answer = local()("PUT", MODEL, settings)
-    assert answer.status_code == 422 and "bounds: " in answer.json()["detail"]

@@ -1,6 +1,8 @@
 """The command on the directory of a server that does not run: check, backup, restore, export."""
 
 import json
+import shutil
+from pathlib import Path
 
 import apsw
 import pytest
@@ -9,15 +11,16 @@ from confidently.models.model import Model
 from confidently.serve import offline
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.log_file import LogError
+from tests.serve.conftest import Local
 from tests.serve.rows import made
 
 MODEL = "/v1/models/m"
 
 
-@pytest.fixture
-def folder(local, tmp_path):
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
     """The directory of a server that has learned rows, with weights, and two snapshots."""
-    server = local(tmp_path / "served")
+    server = Local(tmp_path_factory.mktemp("offline") / "served")
     server("PUT", MODEL, {"view": "none"})
     for k, (features, label) in enumerate(made(60)):
         body = {"features": features, "label": label, "weight": 2.0 if k % 7 == 3 else 1.0}
@@ -25,7 +28,13 @@ def folder(local, tmp_path):
         if k == 30:
             server("POST", "/v1/snapshot")
     server.stop()
-    return tmp_path / "served"
+    return server.engine.folder
+
+
+@pytest.fixture
+def folder(made_once, tmp_path):
+    """A copy of that directory."""
+    return Path(shutil.copytree(made_once, tmp_path / "served"))
 
 
 def file_of(local, folder):
@@ -191,12 +200,3 @@ def test_a_check_says_what_a_start_says(folder, local, call):
     assert status == 2 and "DAMAGED model m: it cannot be served" in out
     told = [line for line in local(folder).told if "the other models are served" in line]
     assert len(told) == 1
-
-
-def test_names_of_backups(local, tmp_path):
-    server = local()
-    for name in ("x\n", "../x", "", ".x", "x/y", "x" * 65):
-        answer = server("POST", "/v1/backup", {"name": name})
-        assert answer.status_code == 422 and answer.json()["pointer"] == "/name"
-    assert server("POST", "/v1/backup", {"name": "x"}).status_code == 201
-    assert server("PUT", "/v1/models/x%0A", {}).status_code in (404, 422)

@@ -256,11 +256,6 @@ def test_numbers_are_not_asked_about_twice(local, monkeypatch):
     assert queue(local(), "bob") == []
 
 
-def test_reasons_are_for_skipping(server):
-    refused = give(server, "q-0", "spam", "ann", reason="unclear")
-    assert refused.status_code == 422 and refused.json()["pointer"] == "/reason"
-
-
 def test_seats_of_a_person_have_different_rows(server):
     left, right = queue(server, "ann", 3, "left"), queue(server, "ann", 3, "right")
     ids = [one["id"] for one in [*left, *right]]

@@ -15,7 +15,7 @@ from msrest.exceptions import HttpOperationError
 from confidently.data import open_stream
 from confidently.serve.exchange.personalizer import ranking
 from confidently.serve.http.tokens import new_token
-from tests.serve.running import PATIENCE, running, wait_until
+from tests.serve.running import PATIENCE, threaded, wait_until
 
 KEY = AzureKeyCredential("any")
 CONTEXT = [{"user": {"plan": "free", "hours": 2.5}}, {"device": {"mobile": True}}]
@@ -34,7 +34,7 @@ TASK = {"task": "decisions"}
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     """The address of a server without tokens."""
-    with running(tmp_path_factory.mktemp("personalizer")) as server:
+    with threaded(tmp_path_factory.mktemp("personalizer")) as server:
         yield server.url
 
 
@@ -111,7 +111,7 @@ def test_an_event_without_an_id_gets_one(client):
     client.reward(first["eventId"], {"value": 1.0})
 
 
-@pytest.mark.parametrize("version", ["v1.0", "v1.1", "v1.1-preview.1", "v1.1-preview.3"])
+@pytest.mark.parametrize("version", ["v1.0", "v1.1-preview.3"])
 def test_paths_with_a_version(shop, version):
     for slashes in ("/", "//"):
         path = f"{slashes}personalizer/{version}"
@@ -119,19 +119,6 @@ def test_paths_with_a_version(shop, version):
         assert http(shop, "POST", f"{path}/multislot/rank", request(eventId="m", slots=SLOTS)).status_code == 201
         assert http(shop, "POST", f"{path}/multislot/events/m/activate").status_code == 204
     assert http(shop, "POST", "/personalizer/v2.0/rank", request()).status_code == 404
-
-
-def test_what_is_rewarded_is_learned(client):
-    """Which action is right depends on the context: after 120 events nearly all choices are."""
-    for k in range(120):
-        plan = ("free", "paid")[k % 2]
-        answer = client.rank(request(contextFeatures=[{"user": {"plan": plan}}], eventId=f"e{k}"))
-        right = answer["rewardActionId"] == {"free": "tea", "paid": "juice"}[plan]
-        client.reward(f"e{k}", {"value": float(right)})
-    for plan, action in (("free", "tea"), ("paid", "juice")):
-        http(client._client._config.endpoint, "GET", "/file")  # of all rows, once they are learned
-        found = client.rank(request(contextFeatures=[{"user": {"plan": plan}}]))["ranking"]
-        assert {one["id"]: one["probability"] for one in found}[action] > 0.9
 
 
 def test_excluded_actions_keep_their_place(client):
@@ -340,7 +327,7 @@ def test_the_key_is_a_token(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("".join(f"{line}\n" for _, line in made.values()), encoding="utf-8")
     keys = {scopes: token for scopes, (token, _) in made.items()}
-    with running(tmp_path / "served", "--token-file", path) as server:
+    with threaded(tmp_path / "served", "--token-file", path) as server:
         http(server.url, "PUT", "/v1/models/shop", TASK, keys["admin"])
         by_scope = {
             scope: PersonalizerClient(f"{server.url}/v1/models/shop", AzureKeyCredential(key))

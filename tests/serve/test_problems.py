@@ -11,39 +11,10 @@ from confidently.serve.http import calls
 from confidently.serve.http.calls import Call
 from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
-from confidently.serve.work import checking, listing, teaching
+from confidently.serve.work import checking
 from tests.serve.running import PATIENCE, kind_of
 
 FIRST = "/v1/models/m"
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "kind"),
-    [
-        ("GET", "/nothing", "not-found"),
-        ("GET", "/page/../api.py", "not-found"),
-        ("GET", "/page/..%2Fapi.py", "not-found"),
-        ("GET", "/page/%2e%2e/engine.py", "not-found"),
-        ("GET", "/page/nothing.js", "not-found"),
-        ("PATCH", FIRST, "method"),
-        ("POST", "/v1/models", "method"),
-        ("DELETE", "/livez", "method"),
-        ("GET", "/v1/models/unknown", "unknown-model"),
-        ("POST", "/v1/models/unknown/learn", "unknown-model"),
-        ("GET", "/v1/models/unknown/queue", "unknown-model"),
-        ("GET", f"{FIRST}/examples/unknown", "unknown-id"),
-        ("GET", f"{FIRST}?unknown=1", "invalid-parameter"),
-        ("POST", f"{FIRST}/learn?wait=never", "invalid-parameter"),
-        ("POST", f"{FIRST}/labels?park=yes", "invalid-parameter"),
-    ],
-)
-def test_addresses_that_are_wrong(local, method, path, kind):
-    server = local()
-    server("PUT", FIRST, {})
-    answer = server(method, path)
-    assert kind_of(answer) == kind
-    if kind == "method":
-        assert "GET" in answer.headers["allow"] or "POST" in answer.headers["allow"] or "PUT" in answer.headers["allow"]
 
 
 def blocked(engine):
@@ -95,29 +66,6 @@ def test_lines_wait_while_there_is_too_much(local, monkeypatch):
     assert [one.answer() for one in waiting] == ["done", "done"]
     assert answer.text.count('"learned"') == 3 and len(checked) == 1
     assert server.engine.find("m").metrics.rows == 3
-
-
-def test_one_request_with_a_fault_spoils_no_other(local):
-    server = local()
-    server("PUT", FIRST, {})
-
-    def faulty(log, request):
-        raise ZeroDivisionError
-
-    release = blocked(server.engine)
-    hosted, made = server.engine.find("m"), []
-    for k in range(5):
-        row = checking.taught(hosted, f"m-{k}", b'{"a":1}', "x", 1.0)
-        made.append(server.engine.submit(teaching.learn(server.engine, hosted, [row], wait=True).blocking()))
-        made.append(server.engine.submit(Request(faulty).blocking()))
-    release.set()
-    assert [made[k].answer()[0].status for k in range(0, 10, 2)] == ["learned"] * 5
-    for k in range(1, 10, 2):
-        with pytest.raises(ZeroDivisionError):
-            made[k].answer()
-    rows, _ = server.engine.submit(listing.export(hosted, 0, 10).blocking()).answer()
-    assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
-    assert server.engine.waiting.rows == server.engine.waiting.size == 0
 
 
 def body_in(*pieces):
@@ -201,22 +149,3 @@ def test_the_page_says_what_scripts_it_may_run(local):
     policy = answer.headers["content-security-policy"]
     assert "script-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
-
-
-@pytest.mark.parametrize(("path", "body", "told"), [
-    ("/learn", {"a": 1}, 'expected features, label, id, weight; the columns of a row go under "features"'),
-    ("/predict", {"subject": "win"}, 'expected id, features, instances; the columns of a row go under "features"'),
-    ("", {"rulee": "arow"}, "expected task, rule, rule_parameters, "),
-])  # fmt: skip
-def test_an_unknown_field_is_told_with_those_that_are_known(local, path, body, told):
-    server = local()
-    server("PUT", FIRST, {})
-    answer = server("POST" if path else "PUT", f"{FIRST}{path}", body)
-    assert kind_of(answer) == "invalid-body" and told in answer.json()["detail"]
-
-
-def test_lines_without_their_content_type_are_asked_for_it(local):
-    server = local()
-    server("PUT", FIRST, {})
-    answer = server("POST", f"{FIRST}/predict", content=b'{"features":{"a":1}}\n{"features":{"a":2}}\n')
-    assert kind_of(answer) == "invalid-json" and "Content-Type: application/x-ndjson" in answer.json()["detail"]

@@ -8,7 +8,7 @@ import pytest
 from confidently.serve.http.api import MODEL as ANY_MODEL
 from confidently.serve.http.api import REPLICATED, ROUTES
 from tests.serve.rows import made
-from tests.serve.running import NDJSON, lines_of, not_served, running, teach, wait_until
+from tests.serve.running import NDJSON, lines_of, not_served, running, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -42,15 +42,15 @@ def begun_of(primary):
     "settings",
     [
         {"view": "none"},
-        *(pytest.param(one, marks=pytest.mark.long) for one in ({"auto": True}, {"covariance": "full"})),
+        *(pytest.param(one, marks=pytest.mark.long("1,160 rows")) for one in ({"auto": True}, {"covariance": "full"})),
     ],
     ids=str,
 )
 def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
-    with running(tmp_path / "primary") as one, one.client() as primary:
+    with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json=settings)
         learn(primary, 0)
-        with running(tmp_path / "replica", "--replica-of", tmp_path / "primary") as other, other.client() as replica:
+        with threaded(tmp_path / "replica", "--replica-of", tmp_path / "primary") as other, other.client() as replica:
             level(primary, replica)
             learn(primary, 1000)
             level(primary, replica)
@@ -58,17 +58,17 @@ def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
             learn(primary, 2000, 1100)  # what the first rows decide is decided
             level(primary, replica)
             assert other.stop() == 0
-        with running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica:
+        with threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica:
             level(primary, replica)  # of a snapshot
             assert replica.get("/readyz").json()["replica_of"] == one.url
             assert 'confidently_replica_behind_events{model="m"} 0.0' in replica.get("/metrics").text
 
 
-@pytest.mark.long
+@pytest.mark.long("a replica that catches up seven times")
 def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
     with (
-        running(tmp_path / "primary") as one, one.client() as primary,
-        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+        threaded(tmp_path / "primary") as one, one.client() as primary,
+        threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
     ):  # fmt: skip
         wait_until(lambda: replica.get("/readyz").status_code == 200)
         primary.put(MODEL, json={"view": "none"})
@@ -93,7 +93,7 @@ def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
         level(primary, replica, "/v1/models/other")
 
 
-@pytest.mark.long
+@pytest.mark.long("four processes")
 def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
     folder = tmp_path / "primary"
     with running(tmp_path / "replica", "--replica-of", folder) as other, other.client() as replica:
@@ -108,7 +108,7 @@ def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
         assert other.told[-1].count("cannot be followed now") == 1
 
 
-@pytest.mark.long
+@pytest.mark.long("eight processes")
 def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
     chance, folder = random.Random(0), tmp_path / "primary"
     for run in range(4):
@@ -126,8 +126,8 @@ def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
 
 def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
     with (
-        running(tmp_path / "primary") as one, one.client() as primary,
-        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+        threaded(tmp_path / "primary") as one, one.client() as primary,
+        threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
     ):  # fmt: skip
         primary.put(MODEL, json={"view": "none"})
         learn(primary, 0)
@@ -153,16 +153,16 @@ def test_a_replica_needs_a_token_of_a_primary_that_has_tokens(tmp_path, ok):
     (tmp_path / "token").write_text(token["token"] + "\n")
     header = {"Authorization": f"Bearer {token['token']}"}
     with (
-        running(tmp_path / "primary", "--token-file", tmp_path / "tokens") as one,
+        threaded(tmp_path / "primary", "--token-file", tmp_path / "tokens") as one,
         one.client(headers=header) as primary,
     ):
         primary.put(MODEL, json={"view": "none"})
         learn(primary, 0)
-        with running(tmp_path / "without", "--replica-of", one.url) as other, other.client() as replica:
+        with threaded(tmp_path / "without", "--replica-of", one.url) as other, other.client() as replica:
             wait_until(lambda: any("401" in line for line in other.told))
             assert replica.get("/readyz").status_code == 503
         options = ["--replica-of", one.url, "--replica-token-file", tmp_path / "token"]
-        with running(tmp_path / "with", *options) as other, other.client() as replica:
+        with threaded(tmp_path / "with", *options) as other, other.client() as replica:
             level(primary, replica)
 
 
@@ -187,40 +187,42 @@ def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
     (tmp_path / "rows.jsonl").write_text("".join(rows))
     ok("train", tmp_path / "rows.jsonl", "--no-shuffle", "--rule", "arow", "-o", tmp_path / "m.cw")
     with (
-        running(tmp_path / "primary", "--model", tmp_path / "m.cw") as one, one.client() as primary,
-        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+        threaded(tmp_path / "primary", "--model", tmp_path / "m.cw") as one, one.client() as primary,
+        threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
     ):  # fmt: skip
         level(primary, replica)
         learn(primary, 100)
         level(primary, replica)
 
 
-@pytest.mark.long
 def test_replicas_share_a_port(tmp_path):
-    with running(tmp_path / "primary") as one, one.client() as primary:
+    with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json={"view": "none"})
         learn(primary, 0)
-        with running(tmp_path / "a", "--replica-of", one.url) as first:
+        with threaded(tmp_path / "a", "--replica-of", one.url) as first:
             port = first.url.rpartition(":")[2]
-            with running(tmp_path / "b", "--replica-of", one.url, "--port", port) as second, second.client() as replica:
+            with (
+                threaded(tmp_path / "b", "--replica-of", one.url, "--port", port) as second,
+                second.client() as replica,
+            ):
                 assert first.url == second.url
                 level(primary, replica)
 
 
 def test_a_directory_with_models_is_no_replica(tmp_path):
-    with running(tmp_path / "served") as one, one.client() as primary:
+    with threaded(tmp_path / "served") as one, one.client() as primary:
         primary.put(MODEL, json={})
         one.stop()
     status, told = not_served(tmp_path / "served", "--replica-of", "http://127.0.0.1:1")
     assert status == 2 and "has models of its own" in told
 
 
-@pytest.mark.long
+@pytest.mark.long("three pairs of servers")
 @pytest.mark.parametrize("settings", [{"task": "numbers"}, {"task": "numbers", "auto": True}, {"multilabel": True}])
 def test_numbers_and_label_sets_are_followed(tmp_path, settings):
     with (
-        running(tmp_path / "primary") as one, one.client() as primary,
-        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+        threaded(tmp_path / "primary") as one, one.client() as primary,
+        threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
     ):  # fmt: skip
         assert primary.put(MODEL, json=settings).status_code == 201
         for k in range(60):

@@ -43,7 +43,7 @@ def trained(folder, lines, *options):
 # --- labels of every shape -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("15 models of 400 rows")
 @pytest.mark.parametrize(
     ("settings", "labels"),
     [
@@ -53,7 +53,7 @@ def trained(folder, lines, *options):
         ({"classes": ["0", 1, "7"]}, "numbers"), ({"task": "numbers"}, "fractions"),
         ({"task": "numbers", "auto": True}, "fractions"),
         *(
-            pytest.param(*case, marks=pytest.mark.long)
+            case
             for case in [
                 ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
                 ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),
@@ -221,14 +221,7 @@ def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
     rows = [{"id": f"r{k}", "features": {"a": k % 7, "b": 1}, "label": "xy"[k % 2]} for k in range(1200)]
     bad = {3, 700, 1199}
     sent = [{"id": f"r{k}", **TINY} if k in bad else row for k, row in enumerate(rows)]
-    told = lines_of(
-        server(
-            "POST",
-            f"{MODEL}/learn?wait=learned",
-            content=as_lines(sent),
-            headers=NDJSON,
-        )
-    )
+    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=as_lines(sent), headers=NDJSON))
     assert {k for k, one in enumerate(told) if one["status"] == 422} == bad
     assert {one["status"] for k, one in enumerate(told) if k not in bad} == {"learned"}
 
@@ -448,7 +441,9 @@ def test_numbers_keep_their_text(local, tmp_path, way):
     assert local()("GET", f"{MODEL}/file").content == file
 
 
-@pytest.mark.parametrize("settings", [{"auto": True}, {"auto": True, "multilabel": True}], ids=str)
+@pytest.mark.parametrize("settings", [{"auto": True}, pytest.param(
+    {"auto": True, "multilabel": True}, marks=pytest.mark.long("stacks of label sets")
+)], ids=str)  # fmt: skip
 def test_a_row_of_the_largest_weight_leaves_a_stack_finite(local, settings):
     """Its likelihood, to the power of the weight, is below the range for every window of the mixture."""
     server, several = local(), "multilabel" in settings

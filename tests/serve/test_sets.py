@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 
 from confidently import load
 from confidently.serve import Client
-from tests.serve.running import NDJSON, as_lines, lines_of, running
+from tests.serve.running import NDJSON, as_lines, lines_of, threaded
 
 MODEL = "/v1/models/m"
 
@@ -75,7 +75,7 @@ def test_a_stored_prediction_has_the_set_of_its_probabilities(local):
     assert "set" in one and other["status"] == 422 and last["set"]
 
 
-@pytest.mark.long
+@pytest.mark.long("600 rows of digits, three times")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}, {"multilabel": True}])
 def test_novelty_is_that_of_the_model_file(settings, local, tmp_path):
     server, (rows, labels) = local(), digits()
@@ -123,25 +123,6 @@ def test_every_class_is_possible_before_there_are_rows_enough(local, settings):
     assert server("POST", "/v1/models/open/predict?set=0.9", {"features": {"a": 1}}).json()["set"] == [7]
 
 
-@pytest.mark.parametrize("value", ["0", "1", "90", "-0.5", "nan", "inf", "1e999", "0.5x", "", "0_1"])
-@pytest.mark.parametrize("name", ["set", "max_risk"])
-def test_levels_are_between_0_and_1(local, name, value):
-    server = local()
-    server("PUT", MODEL, {})
-    answer = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1}}, params={name: value})
-    assert answer.status_code == 422
-    assert answer.json()["detail"].startswith(f"{name}: expected a number between 0 and 1")
-    assert server("GET", f"{MODEL}/examples/q").status_code == 404, "nothing was stored"
-
-
-def test_nothing_is_promised_without_calibration(local):
-    server = local()
-    server("PUT", MODEL, {"calibration": "none"})
-    for asked, name in (("set=0.9", "set"), ("max_risk=0.1", "max_risk"), ("set=0.9&max_risk=0.1", "set")):
-        answer = server("POST", f"{MODEL}/predict?{asked}", {"features": {"a": 1}})
-        assert answer.status_code == 422 and answer.json()["detail"].startswith(f'{name}: the model has "calibration"')
-
-
 def test_alarms_are_counted(local, tmp_path):
     server, (rows, labels) = local(), digits()
     names = sorted(set(labels))
@@ -164,7 +145,7 @@ def test_alarms_are_counted(local, tmp_path):
 
 def test_the_client_asks_for_both(tmp_path):
     rows, labels = digits()
-    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+    with threaded(tmp_path / "served") as server, Client(server.url, "m") as model:
         model.create()
         model.learn_many({"features": x, "label": label} for x, label in zip(rows[:300], labels[:300], strict=True))
         model.learn(rows[300], labels[300], wait=True)

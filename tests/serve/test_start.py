@@ -8,10 +8,10 @@ from confidently.cli import run
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.log_file import LogError
 from tests.serve.rows import made, trained
-from tests.serve.running import not_served, running
+from tests.serve.running import not_served, threaded
 
 
-@pytest.mark.long
+@pytest.mark.long("waits for four seconds")
 def test_a_second_server_is_refused(tmp_path):
     engine = Engine(tmp_path)
     try:
@@ -40,7 +40,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 
 
 def test_a_port_that_is_taken(tmp_path):
-    with running(tmp_path / "first") as first:
+    with threaded(tmp_path / "first") as first:
         status, told = not_served(tmp_path / "second", "--port", first.url.rpartition(":")[2])
     assert status == 2 and "use another --port" in told
 
@@ -66,7 +66,6 @@ def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     assert local()("GET", "/v1/models").json() == {"models": []}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "told"),
     [

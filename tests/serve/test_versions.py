@@ -46,33 +46,6 @@ def file_of(server):
     return server("GET", f"{MODEL}/file").content
 
 
-def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local, tmp_path, capsys):
-    assert server("GET", f"{MODEL}/versions").json()["before"] is None
-    answer = server("PUT", MODEL, SCW)
-    assert answer.status_code == 202 and answer.json()["others"] == 1
-    assert server("PUT", MODEL, SCW).status_code == server("PUT", MODEL, {"view": "none"}).status_code == 200
-    assert server("GET", MODEL).json()["settings"] == {"view": "none"}, "the one before answers"
-    teach(server, ROWS[400:500], 400)
-    wait_until(is_level(server, 2))
-    found = versions(server)
-    assert {n: (one["state"], one["rows"]) for n, one in found.items()} == {1: ("live", 500), 2: ("shadow", 500)}
-    assert found[1]["error"] != found[2]["error"], "both predicted the same rows before they learned them"
-    assert file_of(server) == trained(tmp_path, ROWS[:500], "--view=none")
-    assert change(server, "POST", "versions/2/promote") == {"version": 2, "state": "live", "edit": None}
-    assert server("GET", MODEL).json()["settings"] == SCW
-    assert file_of(server) == trained(tmp_path, ROWS[:500], "--rule=scw1", "--view=none")
-    assert server("GET", f"{MODEL}/versions").json()["before"] == 1, "to which a rollback returns"
-    teach(server, ROWS[500:600], 500)
-    assert file_of(server) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
-    server.stop()
-    again = local()
-    assert file_of(again) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
-    assert change(again, "POST", "rollback")["version"] == 1
-    teach(again, ROWS[600:], 600)
-    assert file_of(again) == trained(tmp_path, ROWS, "--view=none")
-    assert change(again, "POST", "rollback")["version"] == 2
-
-
 def test_settings_that_do_not_change_what_is_learned_count_at_once(server, local, tmp_path, capsys):
     changed = {"view": "none", "ask": 1.0, "strict": ["no-known-feature"]}
     answer = server("PUT", MODEL, changed)
@@ -86,15 +59,6 @@ def test_settings_that_do_not_change_what_is_learned_count_at_once(server, local
     assert file_of(again) == trained(tmp_path, ROWS[:400], "--view=none")
     assert again("PUT", MODEL, {"view": "none", "ask": 0.0}).status_code == 200
     assert not again("POST", f"{MODEL}/predict", {"features": ROWS[0][0]}).json()["ask"]
-
-
-def test_a_retired_version_is_trained_again_when_it_is_promoted(server, tmp_path, capsys):
-    server("PUT", MODEL, SCW)
-    assert server("DELETE", f"{MODEL}/versions/2").json() == {"version": 2, "state": "retired", "edit": None}
-    assert server("GET", MODEL).json()["others"] == 0
-    assert versions(server)[2]["state"] == "retired"
-    change(server, "POST", "versions/2/promote")
-    assert file_of(server) == trained(tmp_path, ROWS[:400], "--rule=scw1", "--view=none")
 
 
 def test_a_promotion_while_rows_and_questions_keep_coming(server, tmp_path, capsys):
@@ -193,22 +157,6 @@ def test_a_version_that_fails_leaves_the_others_alone(server, monkeypatch):
     assert kind_of(answer) == "model-failed" and "the memory is full" in answer.json()["detail"]
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
     assert server("DELETE", f"{MODEL}/versions/2").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "kind"),
-    [
-        ("POST", "versions/7/promote", "unknown-version"),
-        ("POST", "versions/x/promote", "invalid-parameter"),
-        ("DELETE", "versions/1", "live-version"),
-        ("DELETE", "versions/7", "unknown-version"),
-        ("POST", "rollback", "unknown-version"),
-        ("POST", "rollback?wait=x", "invalid-parameter"),
-    ],
-)
-def test_what_cannot_be(server, method, path, kind):
-    assert kind_of(server(method, f"{MODEL}/{path}")) == kind
-    assert server("GET", MODEL).json()["version"] == 1
 
 
 def test_a_model_has_few_versions_at_a_time(server):

@@ -32,8 +32,8 @@ def test_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
     page = visit(viewport={"width": width, "height": 800}, color_scheme=theme).open()
     for path, ready in [
         ("/#/", ".spark path"), ("/#/m/filled", ".chart .line"), ("/#/m/filled/label", ".row-card[data-row]"),
-        ("/#/m/filled/explain", ".bar"), ("/#/m/filled/versions", ".edits"), ("/#/add", ".drop"),
-        ("/docs", ".operation"),
+        ("/#/m/filled/explain", ".bar"), ("/#/m/filled/versions", ".edits"), ("/#/m/filled/rows", ".facet"),
+        ("/#/add", ".drop"), ("/docs", ".operation"),
     ]:  # fmt: skip
         page.goto(f"{server.url}{path}")
         page.wait_for_selector(ready, state="attached")

@@ -30,7 +30,7 @@ def below(tmp_path_factory, browser):
         yield found
 
 
-@pytest.mark.long
+@pytest.mark.long("a server of its own, and each view in the browser")
 def test_every_view_works_below_a_path(below, visit):
     visitor = visit(below.url)
     page, asked = visitor.open("/team/learn"), []

@@ -79,7 +79,7 @@ def test_a_decision_is_explained(server, visit, shop):
     assert page.get_by_role("button", name="Save").count() == 0, "a reward counts once"
 
 
-@pytest.mark.long
+@pytest.mark.long("forty decisions over HTTP")
 def test_of_an_apprentice_little_is_known(server, visit):
     decide(server, "trainee", n=40, apprentice=True)
     page = visit().open("/#/m/trainee")

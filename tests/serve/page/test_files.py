@@ -55,7 +55,7 @@ def test_json_lines_with_and_without_labels(server, visit):
     assert row["features"] == {key: value for key, value in rows[0].items() if key != "label"}
 
 
-@pytest.mark.long
+@pytest.mark.long("loads an encoder")
 def test_texts_become_vectors_if_that_is_chosen(server, visit):
     pytest.importorskip("wordllama", reason="wordllama is not installed")
     page = visit().open("/#/add")
@@ -182,7 +182,7 @@ def test_many_different_integers_are_asked_about(visit):
     plan.get_by_text("Creates count and learns 80 rows.").wait_for()
 
 
-@pytest.mark.long
+@pytest.mark.long("a file of megabytes")
 def test_of_a_large_file_the_first_rows_are_tried(server, visit):
     text = "word " * 200
     page = visit().open("/#/add")

@@ -40,7 +40,7 @@ def test_keys_label_skip_and_stay_out_of_fields(server, visit):
     wait_until(lambda: of_messages(labels(server, "keys")) == given)
 
 
-@pytest.mark.long
+@pytest.mark.long("waits until answers are learned")
 def test_undo_before_and_after_learning(server, visit):
     teach(server, "undo")
     offer(server, "undo", messages(7))
@@ -136,7 +136,7 @@ def test_accuracy_is_that_of_the_rows_drawn_at_random(server, visit):
     assert f"{100 * found['accuracy']:.0f} %" in told and f"95 % interval {low} to {high}" in told
 
 
-@pytest.mark.long
+@pytest.mark.long("waits until answers are learned")
 def test_labellers_and_tabs_never_have_the_same_row(server, visit):
     teach(server, "shared")
     offer(server, "shared", messages(60))
@@ -152,7 +152,7 @@ def test_labellers_and_tabs_never_have_the_same_row(server, visit):
     wait_until(lambda: len(of_messages(labels(server, "shared"))) == 12)
 
 
-@pytest.mark.long
+@pytest.mark.long("waits until answers are learned")
 def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
     with server.client() as client:
         client.put("/v1/models/new", json={}).raise_for_status()
@@ -166,7 +166,7 @@ def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
     wait_until(lambda: labels(server, "new") == {"row-1": ["greeting"]})
 
 
-@pytest.mark.long
+@pytest.mark.long("waits until answers are learned")
 def test_rows_with_several_labels(server, visit):
     with server.client() as client:
         client.put("/v1/models/tags", json={"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
@@ -187,7 +187,7 @@ def all_are_sent(pages):
     return all(outbox(page) == 0 for page in pages) or pages[0].wait_for_timeout(50)
 
 
-@pytest.mark.long
+@pytest.mark.long("two servers of its own")
 def test_answers_are_kept_while_the_server_is_away_and_sent_later(tmp_path, visit):
     from playwright.sync_api import expect  # here, since tests are collected where there is no Playwright
 
@@ -222,7 +222,7 @@ def test_answers_are_kept_while_the_server_is_away_and_sent_later(tmp_path, visi
         assert len({*here, *given}) == 8
 
 
-@pytest.mark.long
+@pytest.mark.long("two servers of its own")
 def test_a_lease_lives_through_a_restart(tmp_path, visit):
     with running(tmp_path) as server:
         port = server.url.rsplit(":", 1)[1]

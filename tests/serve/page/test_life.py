@@ -1,7 +1,5 @@
 """Versions side by side, promotion, batches that are taken out, classes that are corrected: on the page."""
 
-import pytest
-
 from tests.serve.page.acts import WORDS, post_lines, teach
 from tests.serve.running import wait_until
 
@@ -62,13 +60,3 @@ def test_a_batch_is_taken_out_and_a_typo_is_one_click(server, visit):
     wait_until(lambda: facts(server, "wrong")["rows"] == 52)
     page.get_by_role("button", name="Revert").click()
     wait_until(lambda: "hma" in facts(server, "wrong")["classes"])
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_view_fits(server, visit, width):
-    teach(server, f"fits-{width}")
-    with server.client() as client:
-        client.put(f"/v1/models/fits-{width}", json={"rule": "scw1", "reading": {"text": ["text"]}})
-    page = visit(viewport={"width": width, "height": 800}).open(f"/#/m/fits-{width}/versions")
-    page.get_by_role("row", name="2 other settings").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -58,7 +58,7 @@ def press_for(page, label):
     return pressed + 1
 
 
-@pytest.mark.long
+@pytest.mark.long("sixty answers in the browser")
 def test_150_classes_take_two_keys(server, many, visit):
     page, presses, among, given = visit().open("/#/m/many/label"), [], [], {}
     for _ in range(60):
@@ -100,7 +100,7 @@ def test_the_guesses_are_those_of_the_server_and_the_list_keeps_its_order(server
     assert page.evaluate("document.activeElement.className") == "row-card"
 
 
-@pytest.mark.long
+@pytest.mark.long("many keys in the browser")
 def test_a_new_class_asks_first_and_names_those_alike(server, visit):
     teach(server, "news")
     offer(server, "news", messages(8))
@@ -130,7 +130,7 @@ def test_a_new_class_asks_first_and_names_those_alike(server, visit):
     assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "Spams"]
 
 
-@pytest.mark.long
+@pytest.mark.long("axe looks at each dialog twice")
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing_in_fields_lists_and_dialogs(many, visit, theme, width):
     from axe_playwright_python.sync_playwright import Axe
@@ -187,7 +187,7 @@ def test_names_that_are_alike(server, visit):
 # --- long texts, other scripts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("long texts in the browser")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_long_text_scrolls_in_its_own_box(server, visit, width):
     name = f"long-{width}"
@@ -291,7 +291,7 @@ def test_numbers_are_typed(server, visit):
 # --- people ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.long("waits until answers are learned")
 def test_the_name_is_asked_once_and_stands_in_exports(server, visit):
     teach(server, "named")
     offer(server, "named", messages(20))
@@ -326,7 +326,7 @@ def test_the_name_is_asked_once_and_stands_in_exports(server, visit):
     other.get_by_text("You label without a name.").wait_for()
 
 
-@pytest.mark.long
+@pytest.mark.long("a server of its own, and waits for answers")
 def test_a_second_opinion_is_compared_and_not_learned(tmp_path, visit):
     with running(tmp_path, limits={"model.opinions.SECOND_SHARE": 1.0}) as server:
         teach(server, "twice")
@@ -383,7 +383,7 @@ def test_rows_are_skipped_with_a_reason(server, visit):
     wait_until(lambda: all(told(id) == [None, reason] for id, reason in skipped.items()))
 
 
-@pytest.mark.long
+@pytest.mark.long("forty answers in the browser")
 def test_the_queue_does_not_end_while_rows_wait(server, visit):
     teach(server, "endless")
     offer(server, "endless", messages(30))

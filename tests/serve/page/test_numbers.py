@@ -20,7 +20,7 @@ def teach_numbers(server, name, n=200, **settings):
         answer.raise_for_status()
 
 
-@pytest.mark.long
+@pytest.mark.long("two models in the browser")
 @pytest.mark.parametrize("auto", [False, True])
 def test_the_explanation_of_a_number(server, visit, auto):
     name = f"rent-{'auto' if auto else 'one'}"
@@ -106,15 +106,3 @@ def page_rows(page, url):
     found = page.locator(".off").all_inner_texts()
     assert [text.split()[-1] for text in found] == ["low)", "high)"]
     return found
-
-
-@pytest.mark.long
-def test_a_model_of_decisions_says_so(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/choice", json={"task": "decisions"}).raise_for_status()
-        body = {"id": "d", "context": {"hour": 1}, "actions": [{"id": "a"}, {"id": "b"}]}
-        client.post("/v1/models/choice/decide", json=body).raise_for_status()
-        client.post("/v1/models/choice/rewards", json={"id": "d", "reward": 1}).raise_for_status()
-    page = visit().open("/#/m/choice")
-    page.get_by_text("the reward of each action").wait_for()
-    page.get_by_text("decides by rand_ucb").wait_for()

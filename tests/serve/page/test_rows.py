@@ -158,7 +158,7 @@ def test_ids_with_slashes_and_questions_have_pages(server, visit):
     page.get_by_text("Id a/b?c#d%&").wait_for()
 
 
-@pytest.mark.long
+@pytest.mark.long("axe looks at six views twice")
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
     from axe_playwright_python.sync_playwright import Axe

@@ -5,7 +5,7 @@ The rows stay in the log. A version that has learned them as edited is trained, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..engine.engine import Engine
@@ -15,7 +15,7 @@ from ..log.event_log import MAX_SEQ, EventLog
 from ..log.events import State
 from ..model.hosted import Hosted
 from ..problems import Problem
-from .versions import replace
+from .versions import check_classes, replace
 
 
 def batches(hosted: Hosted) -> Request:
@@ -94,7 +94,9 @@ def change_class(engine: Engine, hosted: Hosted, source: str, target: str | None
                 "invalid-body", f"{source!r} is a class of the file that the model began with, whose rows are not in "
                 "the log", "/from"
             )  # fmt: skip
-        edit = log.edits.add(hosted.number, Edit(0, None, source, target, 0))
+        edit = Edit(0, None, source, target, 0)
+        _check_classes(log, hosted, [*_current(log, hosted), edit])
+        edit = log.edits.add(hosted.number, edit)
         what = f"class {source} removed" if target is None else f"class {source} is {target}"
         if hosted.closed:
             request.committed.append(lambda: hosted.take_check(Edits([edit])))
@@ -112,6 +114,7 @@ def revert(engine: Engine, hosted: Hosted, seq: int) -> Request:
         if seq not in current:
             told = ", ".join(map(str, current)) or "none"
             raise Problem("unknown-edit", f"{hosted.name!r} has no edit {seq} that counts; there are: {told}")
+        _check_classes(log, hosted, [edit for edit in _current(log, hosted) if edit.seq != seq])
         event = log.edits.revert(hosted.number, seq)
         return event, replace(engine, log, hosted, f"edit {seq} reverted", request)
 
@@ -120,6 +123,11 @@ def revert(engine: Engine, hosted: Hosted, seq: int) -> Request:
 
 def _current(log: EventLog, hosted: Hosted) -> Iterator[Edit]:
     return iter(log.edits.until(hosted.number, MAX_SEQ).edits)
+
+
+def _check_classes(log: EventLog, hosted: Hosted, edits: Sequence[Edit]) -> None:
+    """Raise a ``Problem`` if edits leave a version too few of its classes."""
+    check_classes([one for one in log.versions.of(hosted.number) if one.state != State.RETIRED], Edits(edits))
 
 
 def _answering(hosted: Hosted) -> int:

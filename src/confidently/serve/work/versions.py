@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ..engine.engine import Engine
 from ..engine.requests import Request
-from ..log.event_log import EventLog
+from ..log.edits import Edits
+from ..log.event_log import MAX_SEQ, EventLog
 from ..log.events import Event, State, StoredVersion
 from ..model.hosted import Hosted
 from ..model.measures import measures_of
@@ -58,6 +60,7 @@ def promote(engine: Engine, hosted: Hosted, number: int) -> Request:
         hosted.check_living()
         stored = _found(log, hosted, number)
         if stored.state == State.RETIRED:
+            check_classes([stored], log.edits.until(hosted.number, MAX_SEQ))
             engine.trainer.begin(log, hosted, stored, State.PROMOTING, request)
         elif stored.state == State.SHADOW:
             _set_state(engine, log, hosted, stored, State.PROMOTING, request)
@@ -126,6 +129,17 @@ def replace(engine: Engine, log: EventLog, hosted: Hosted, reason: str, request:
     if live.has_file:
         _copy_base(hosted.live, hosted.folder / str(number))
     return number
+
+
+def check_classes(versions: Sequence[StoredVersion], edits: Edits) -> None:
+    """Raise a ``Problem`` if edits leave less than two of the classes that the settings of a version name."""
+    for one in versions:
+        given = settings_of(one).classes
+        if given and len(left := edits.classes(given)) < 2:
+            raise Problem(
+                "invalid-settings", f"version {one.number} needs two classes, and the edits would leave {left} of "
+                "those of its settings; revert another edit first"
+            )  # fmt: skip
 
 
 def _copy_base(live: Version, folder: Any) -> None:
