@@ -21,7 +21,7 @@ def mark_long(items: Iterable[pytest.Item]) -> None:
         chosen = choice([tuple(case.callspec.params.values()) for case in cases], together)
         for k, case in enumerate(cases):
             if k not in chosen:
-                case.add_marker("long")
+                case.add_marker(pytest.mark.long("one of many combinations"))
 
 
 def choice(cases: Sequence[tuple], together: int) -> set[int]:
@@ -50,8 +50,8 @@ def sampled(checks: pytest.MarkDecorator, stride: int = 48) -> pytest.MarkDecora
     every = [case if hasattr(case, "marks") else pytest.param(*case) for case in checks.args[1]]
     for e, (_, of_one) in enumerate(groupby(every, lambda case: id(case.values[0]))):
         for c, case in enumerate(of_one):
-            left_out = e > 0 and (e + c) % stride
-            cases.append(pytest.param(*case.values, marks=[*case.marks, *[pytest.mark.long] * bool(left_out)]))
+            more = [pytest.mark.long("one of many checks")] * (e > 0 and (e + c) % stride > 0)
+            cases.append(pytest.param(*case.values, marks=[*case.marks, *more]))
     return pytest.mark.parametrize(checks.args[0], cases, **checks.kwargs | {"ids": cache(checks.kwargs["ids"])})
 
 

@@ -13,7 +13,6 @@ from confidently.cli import run
 from tests.combinations import mark_long
 from tests.command_line import rows
 from tests.full_run import room, rooms_changed
-from tests.slow import mark_slow
 from tests.stopping import Stop, stopping_after
 
 settings.register_profile(
@@ -42,7 +41,8 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)  # before the choice of pytest -m
 def pytest_collection_modifyitems(config, items):
     mark_long(items)
-    mark_slow(items)
+    if bare := [item.nodeid for item in items for mark in item.iter_markers("long") if not mark.args]:
+        raise pytest.UsageError(f"{bare[0]}: say why it is long, @pytest.mark.long('a million rows')")
     part, parts = map(int, config.getoption("--part").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--part {part}/{parts}: there is no such part")
