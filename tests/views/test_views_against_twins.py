@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.views.bins import Bins
-from confidently.views.categories import Categories
+from confidently.views.categories import FIRST, Categories
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.cosines import DIRECTION, PHASE, Cosines
 from confidently.views.pairs import Pairs
@@ -214,6 +214,9 @@ def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
     for j in range(D):
         for k in range(outputs):
             assert statistics[j, k] == pytest.approx(twin.statistic(j, k) if "=" in names[j] else 0.0, abs=1e-12)
+    assert view.unpacked(arrays, D) is arrays
+    with pytest.raises(ValueError, match="the columns of categories are not those of their values and statistics"):
+        view.unpacked(arrays | {FIRST: arrays[FIRST] + 1}, D)
 
 
 @pytest.mark.parametrize("name", VIEWS)
