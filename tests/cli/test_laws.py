@@ -277,6 +277,8 @@ RESUMED = {
 @each
 def test_an_interrupted_training_resumes_to_the_same_bytes(folder, tmp_path, name, how, after):
     stack = "stack" in name  # whose later passes are in the tests of checkpoints
+    if name in ("several classes", "numbers by town") and how != "early stop":
+        return
     if (how == "one pass") != stack or ((after == 4) == stack and name != "classes"):
         return
     data, options = data_of(folder, name), ["train", data_of(folder, name), *CASES[name].options, *RESUMED[how], "-q"]

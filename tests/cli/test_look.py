@@ -70,14 +70,15 @@ def test_columns_have_their_types_and_counts(ok, files, name):
     assert found["label"] == {"column": "label", "kind": "classes", "classes": classes}
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("table.csv", ["--text", "note"]), ("table.csv", ["--label", "town", "--missing-label", "skip"]),
-     ("table.csv", ["--label", "age", "--drop", "note", "--missing-label", "skip"]),
-     ("semicolons.csv", []), ("table.parquet", []), ("table.jsonl", []), ("rows.svm", []), ("texts.txt", []),
-     ("prices.csv", []), ("sets.csv", [])],
-)  # fmt: skip
+READ = [
+    ("table.csv", ["--text", "note"]), ("rows.svm", []), ("texts.txt", []), ("prices.csv", []), ("sets.csv", []),
+    *(pytest.param(name, options, marks=pytest.mark.long("a stack of a large table")) for name, options in (
+        ("table.csv", ["--label", "town", "--missing-label", "skip"]), ("semicolons.csv", []), ("table.parquet", []),
+        ("table.csv", ["--label", "age", "--drop", "note", "--missing-label", "skip"]), ("table.jsonl", []))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "options"), READ)
 def test_training_reads_what_was_shown(ok, files, monkeypatch, name, options):
     """The command that is proposed runs, and its model has the kind of labels, the columns and the delimiter."""
     monkeypatch.chdir(files)

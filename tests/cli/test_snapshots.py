@@ -71,6 +71,7 @@ COMMAND_LINES = {
         "predict n3.cw few.svm --set 0.9 --max-risk 0.1",
         "predict sets.cw few.svm --json --set 0.9",
         "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
+        "predict doubt.cw few.svm --max-risk 0.5", "predict doubt.cw few.svm --set 0.6 --json",
     ],
     "evaluate": [
         "evaluate m.cw two.svm", "evaluate m.cw two.svm --json", "evaluate three.cw three.svm",
@@ -140,6 +141,7 @@ def write_files():
         Path(name).write_text(text)
     one = "train --rule arow"
     made = [f"{one} many.svm -o many.cw", f"{one} words.txt -o words.cw", f"{one} three.svm -o n3.cw"]
+    made += ["train three.svm --rule pa1 -o doubt.cw"]
     made += [f"{one} two.svm -o m.cw", f"{one} few.svm -o n.cw", *(f"{one} few.svm -o part{k}.cw" for k in range(23))]
     made += ["train three.svm --multiclass one-vs-rest -o three.cw", f"{one} sets.svm --multilabel -o sets.cw"]
     made += [f"train numbers.csv --covariance auto -o {name}.numbers.cw" for name in ("n", "n2")]

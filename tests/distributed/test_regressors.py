@@ -63,6 +63,7 @@ def test_weights_more_data_and_names(client):
     assert_alike(distributed.partial_fit(found, blocks(X), blocks(Y), **options), expected.partial_fit(X, Y))
 
 
+@pytest.mark.long("many rounds")
 @pytest.mark.parametrize(
     "parameters", [{"covariance": "diag"}, {"rule": "quantile", "covariance": "diag", "passes": 2}]
 )

@@ -31,6 +31,13 @@ OF_FIRST_VALUES = ["ranks", "bins", "bins,pairs"]  # which need a common base
 EVERY = [*(view for view in VIEWS if view not in OF_FIRST_VALUES), "standard,pairs"]
 
 
+SOME = [
+    *EVERY[:1],
+    EVERY[-1],
+    *(pytest.param(view, marks=pytest.mark.long("each view on a cluster")) for view in EVERY[1:-1]),
+]
+
+
 def rows():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(N, 4)) * [1.0, 10.0, 0.1, 1.0] + [0.0, 50.0, 0.0, 1.0]
@@ -71,7 +78,7 @@ def statistics(model):
     return found
 
 
-@pytest.mark.parametrize("view", EVERY)
+@pytest.mark.parametrize("view", SOME)
 def test_rounds_of_arrays_are_merges_by_hand(client, view):
     """Two partitions of two rounds each, merged after every round."""
     settings = {"view": view}
@@ -98,7 +105,7 @@ def copied(model):
     return replace(model, learner=learner)
 
 
-@pytest.mark.parametrize("view", EVERY)
+@pytest.mark.parametrize("view", SOME)
 def test_rounds_of_files_give_the_statistics_of_one_pass(client, path, view):
     found = distributed.fit(OnlineClassifier(view=view), path, client=client, partitions=3, rounds=4, **READING)
     one = OnlineClassifier(view=view).fit_stream(open_stream(path, **READING))
@@ -142,6 +149,7 @@ def test_a_model_of_a_thousand_rows_continues_in_partitions(client, path, view):
     assert errors[0] < errors[1] + 0.05
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("view", OF_FIRST_VALUES)
 @pytest.mark.parametrize("kind", ["files", "arrays"])
 def test_fewer_than_a_thousand_rows_are_the_first_values_of_all_partitions(client, path, view, kind):
@@ -179,6 +187,7 @@ def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
     assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_columns_of_frames_are_multiplied_by_name(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
     view = Pairs(columns=[("a", "c")])

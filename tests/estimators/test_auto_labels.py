@@ -196,6 +196,7 @@ def test_dicts_with_labels_are_learned_as_the_rows_of_a_file(tmp_path):
     assert set(here.predict_one(records[0])) == set(NAMES)
 
 
+@pytest.mark.long("a hundred dicts of stacks of labels")
 def test_dicts_bring_labels_and_an_error_takes_them_back():
     X, Y = label_sets(130)
     model = river.AutoMultiLabelClassifier()

@@ -32,6 +32,9 @@ from tests.estimators.test_auto_classifier import NARROW
 
 KINDS = [AutoClassifier, AutoRegressor]
 EACH = pytest.mark.parametrize("kind", KINDS)
+MOST = pytest.mark.parametrize(
+    "kind", [AutoRegressor, pytest.param(AutoClassifier, marks=pytest.mark.long("a hundred dicts of a larger stack"))]
+)
 MANY_CHECKS = pytest.mark.long("dozens of checks of stacks")
 
 
@@ -62,7 +65,7 @@ NOT_HERE = "check_shuffle_features_no_impact"
 
 
 @pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=MANY_CHECKS) for first in range(1, 16))])
-@EACH
+@MOST
 def test_rivers_checks(kind, first):
     """Every sixteenth: so each check of some data set, and each data set in some check."""
     for check in [check for check in checks.yield_checks(kind()) if check.__name__ != NOT_HERE][first::16]:
@@ -135,7 +138,7 @@ def test_words_as_names_are_text():
     assert "naive Bayes" in model.members
 
 
-@EACH
+@MOST
 def test_frames_are_learned_and_predicted_as_their_rows(kind):
     pairs = list(rows(kind, 130))
     frame, targets = pd.DataFrame([x for x, _ in pairs]), pd.Series([y for _, y in pairs])
@@ -157,7 +160,7 @@ def test_frames_are_learned_and_predicted_as_their_rows(kind):
         many.learn_many(frame, targets[1:])
 
 
-@EACH
+@MOST
 def test_copies_and_files_continue(kind, tmp_path):
     late = {"a": 1.0, "b": 1.0, "town": "Bonn", "zero": 2.0}, "z" if kind is AutoClassifier else 3.0
     pairs = [*rows(kind, 60), late, *rows(kind, 50, seed=1)]
@@ -173,7 +176,7 @@ def test_copies_and_files_continue(kind, tmp_path):
     assert isinstance(loaded, getattr(confidently, kind.__name__)) and list(loaded.members_) == list(model.members)
 
 
-@EACH
+@MOST
 @pytest.mark.parametrize("n", [0, 5, 110])
 def test_a_refused_row_leaves_the_stack_unchanged(kind, n):
     model, label = trained(kind(), rows(kind, n)), "other" if kind is AutoClassifier else 1.0
@@ -204,7 +207,10 @@ def digits(n):
     return rows[:n], rows[n:], y[:n]
 
 
-@pytest.mark.parametrize("kind, n", [(OnlineClassifier, 1200), (AutoClassifier, 150)])
+@pytest.mark.parametrize(
+    "kind, n",
+    [(OnlineClassifier, 1200), pytest.param(AutoClassifier, 150, marks=pytest.mark.long("a stack of digits"))],
+)
 def test_sets_of_dicts_are_those_of_arrays(kind, n, tmp_path):
     rows, rows_new, y = digits(n)
     model = trained(kind(), zip(rows, NAMES[y].tolist(), strict=True))
@@ -257,7 +263,10 @@ def test_what_cannot_be_promised_is_one_error():
         OnlineClassifier().abstain_one(rows[0], 0)
 
 
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor])
+@pytest.mark.parametrize(
+    "kind",
+    [OnlineClassifier, OnlineRegressor, *(pytest.param(k, marks=pytest.mark.long("stacks of digits")) for k in KINDS)],
+)
 def test_novelty_of_dicts_is_that_of_arrays(kind, tmp_path):
     rows, rows_new, y = digits(150)
     model = kind()
