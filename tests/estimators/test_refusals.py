@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently import IELLIP, MIRA, OnlineClassifier
+from confidently import IELLIP, MIRA, AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.data import open_stream
 from confidently.exclusive import ConcurrentUse
 from confidently.river import OnlineClassifier as RiverClassifier
@@ -18,6 +18,14 @@ def rows(tmp_path):
     (tmp_path / "sets.svm").write_text("1,2 1:1\n3 2:1\n 1:1\n")
     (tmp_path / "rows.csv").write_text("label,a\n1,1\n0,2\n")
     return tmp_path
+
+
+@pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor, AutoClassifier, AutoRegressor, MIRA])
+@pytest.mark.parametrize("name", ["shuffle", "average"])
+def test_words_that_are_no_choice(estimator, name):
+    if name in estimator().get_params():
+        with pytest.raises(ValueError, match=f"{name} must be .*True or False, got 'yes'"):
+            estimator(**{name: "yes"}).fit(X, Y)
 
 
 def test_labels_of_another_kind():

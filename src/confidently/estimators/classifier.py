@@ -25,7 +25,7 @@ from ..views.table import AUTO
 from ..views.view import View
 from .base_classifier import BaseOnlineClassifier
 from .gaussian import GaussianEstimator
-from .parameters import check_average, check_shuffle, chooses_view, saved_training, view_of
+from .parameters import chooses_view, saved_training, view_of
 from .rows import Labels
 
 if TYPE_CHECKING:
@@ -255,8 +255,6 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     # --- the learner ---------------------------------------------------------------------------------------------
 
     def _check_parameters(self, partial: bool) -> None:
-        check_average(self.average)
-        check_shuffle(self.shuffle)
         of_classes(make_rule(self.rule), self.covariance, self.multiclass)
         super()._check_parameters(partial)
 

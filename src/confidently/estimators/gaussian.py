@@ -24,7 +24,7 @@ from ..views.table import AUTO, make_view
 from ..views.view import View
 from .estimator import OnlineEstimator
 from .groups import check_same_groups
-from .parameters import check_training, check_unchanged, recipe_of
+from .parameters import check_average, check_training, check_unchanged, recipe_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -46,6 +46,7 @@ class GaussianEstimator(OnlineEstimator[Learner]):
     def _check_parameters(self, partial: bool) -> None:
         check_choice("dtype", self.dtype, DTYPES)
         check_choice("calibration", self.calibration, ("progressive", None))
+        check_average(self.average)
         check_training(self, partial)
 
     def _view(self, default: View | None) -> View | None:

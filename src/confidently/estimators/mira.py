@@ -133,6 +133,8 @@ class MIRA(ClassifierMixin, BaseEstimator):
         check_number("MIRA", "gamma", self.gamma, POSITIVE)
         check_number("MIRA", "C", self.C, Range(0.0, math.inf, closed_high=True))
         check_passes(self.passes)
+        if not isinstance(self.shuffle, bool | np.bool_):
+            raise ValueError(f"shuffle must be True or False, got {self.shuffle!r}")
         check_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)

@@ -24,7 +24,7 @@ from .estimator import OnlineEstimator
 from .fitted import estimator_of
 from .gaussian import GaussianEstimator
 from .groups import check_same_groups
-from .parameters import check_shuffle, check_training, chooses_view, saved_training
+from .parameters import check_training, chooses_view, saved_training
 
 AnyStack = TypeVar("AnyStack", bound=Stack | NumberStack)
 
@@ -47,7 +47,6 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     def _check_parameters(self, partial: bool) -> None:
         check_choice("dtype", self.dtype, DTYPES)
         check_training(self, partial)
-        check_shuffle(self.shuffle)
         if not isinstance(self.members, str) or self.members != AUTO:
             self._check_members(self.members)
 

@@ -70,6 +70,7 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
 def check_training(estimator: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training; ``partial``: only some of the rows are there."""
     check_passes(estimator.passes, estimator.chooses_passes)
+    check_shuffle(estimator.shuffle)
     check_tol(estimator.tol)
     check_class_weight(estimator.class_weight, partial)
     check_encoder(estimator.encoder)
