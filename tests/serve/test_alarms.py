@@ -142,6 +142,7 @@ def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
         assert client.get(MODEL).json()["alarms"] == facts, "also after a restart"
 
 
+@pytest.mark.long("5,000 rows")
 def test_an_alarm_is_an_event(tmp_path):
     with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(MODEL, json={"view": "none", "classes": ["down", "up"]})

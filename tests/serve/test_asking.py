@@ -66,7 +66,7 @@ def test_about_the_fraction_that_is_asked_for_asks(settings, classes):
     assert all(0.3 * share < one < 2.0 * share for one in found[2:]), found
 
 
-@pytest.mark.parametrize("settings", [{}, {"multilabel": True}], ids=str)
+@pytest.mark.parametrize("settings", [{}, pytest.param({"multilabel": True}, marks=pytest.mark.long("6,000 rows"))])
 def test_labels_of_asked_rows_alone_do_not_end_the_asking(settings):
     """Learned rows are then less certain than others, so that their least certain tenth would be ever fewer."""
     model = made(TEXT | settings)

@@ -144,6 +144,7 @@ def test_a_damaged_snapshot_is_passed_over(local, tmp_path):
         engine.stop()
 
 
+@pytest.mark.long("a replica that catches up twice")
 def test_a_replica_makes_the_same_predictions(tmp_path):
     with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(SHOP, json={"task": "decisions"})

@@ -346,6 +346,7 @@ sys.exit(Server(sys.argv[1], port=0, say=lambda line: print(line, file=sys.stder
 """
 
 
+@pytest.mark.long("a process")
 def test_an_error_of_the_disk_ends_the_server_with_status_1(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", FAILING_SERVER, str(tmp_path / "served")],

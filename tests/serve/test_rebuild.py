@@ -144,6 +144,7 @@ def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_pa
     engine.stop()
 
 
+@pytest.mark.long("3,000 rows, trained three times")
 def test_rows_that_come_in_meanwhile_are_learned_once(tmp_path, capsys):
     engine = Engine(tmp_path / "served")
     engine.start()

@@ -55,12 +55,14 @@ def test_same_bytes_as_train(tmp_path, kind, n, name):
     check_same_bytes(tmp_path, settings, rows_for(name, n, kind, 3), options, random.Random(n), 40)
 
 
-LATE = [pytest.param(name, marks=pytest.mark.long("1,100 rows")) for name in ("full", "auto", "numbers, auto")]
+LATE = [
+    pytest.param(name, marks=pytest.mark.long("1,100 rows")) for name in ("full", "auto", "numbers", "numbers, auto")
+]
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["arow", "numbers", *LATE])
+@pytest.mark.parametrize("name", ["arow", "numbers, diag", *LATE])
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
     settings, options = settings_of(name)
     check_same_bytes(tmp_path, settings, rows_for(name, 1100, kind, 1), options, random.Random(kind), 500)
@@ -206,8 +208,9 @@ def reloaded(model, given, folder):
 
 
 @pytest.mark.parametrize(("settings", "options"), [
-    ({"view": "none"}, "--view none"), ({"covariance": "full", "view": "none"}, "--covariance full --view none"),
-    ({"dtype": "float32", "view": "standard"}, "--dtype float32 --view standard"),
+    ({"view": "none"}, "--view none"), ({"dtype": "float32", "view": "standard"}, "--dtype float32 --view standard"),
+    pytest.param({"covariance": "full", "view": "none"}, "--covariance full --view none",
+                 marks=pytest.mark.long("nine models of 300 columns")),
     ({"reading": Reading(vocabulary=True), "view": "none"}, "--vocabulary --view none"),
     (NUMBERS | {"view": "none"}, " ".join([*RIDGE, "--view", "none"])),
 ])  # fmt: skip
