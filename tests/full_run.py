@@ -25,14 +25,14 @@ def git(*arguments: str) -> str | None:
         return None
 
 
-def commit() -> str:
-    """Return the commit of the last full run."""
-    return FILE.read_text().split()[1]
+def commit() -> str | None:
+    """Return the commit of the last full run, None before the first one."""
+    return FILE.read_text().split()[1] if FILE.exists() else None
 
 
 def age() -> int | None:
     """Return the number of commits since the last full run, None where the history does not reach that far."""
-    count = git("rev-list", "--count", f"{commit()}..HEAD")
+    count = None if commit() is None else git("rev-list", "--count", f"{commit()}..HEAD")
     return None if count is None else int(count)
 
 
@@ -47,7 +47,8 @@ def room(path: str) -> str | None:
 
 def rooms_changed() -> set[str]:
     """Return the rooms with a file that has changed since the last full run."""
-    changed = git("diff", "--name-only", commit()) or ""
+    known = commit()
+    changed = (known and git("diff", "--name-only", known)) or ""
     return {found for path in changed.splitlines() if (found := room(path)) is not None}
 
 

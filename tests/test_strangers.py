@@ -153,6 +153,7 @@ READERS = {  # of files: which, and what reads one
     "read_decisions": (("log.dsjson",), lambda path: list(read_decisions(path))),
     "read_cb_adf": (("log.adf",), lambda path: list(read_cb_adf(path))),
 }
+TEXTS = (".csv", ".jsonl", ".dsjson", ".json", "model.cw")
 DEEP = 100_000
 ODD = {  # whatever is read
     "nothing": b"",
@@ -215,12 +216,14 @@ def check(read, path, content):
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("times", [6, pytest.param(300, marks=pytest.mark.long("thousands of files"))])
+@pytest.mark.parametrize("times", [2, pytest.param(300, marks=pytest.mark.long("thousands of files"))])
 def test_files_of_strangers(name, times, folder, sound):
+    """In the short form, files that are no text have only damage of their own."""
     files, read = READERS[name]
     for file in files:
         random, path = Random(f"{name} {file} {times}"), folder / file
-        contents = {"sound": sound[file], **ODD} | {f"damaged {k}": damaged(sound[file], random) for k in range(times)}
+        odd = ODD if times > 2 or file.endswith(TEXTS) else {}
+        contents = {"sound": sound[file], **odd} | {f"damaged {k}": damaged(sound[file], random) for k in range(times)}
         for what, content in contents.items():
             try:
                 check(read, path, content)
@@ -233,7 +236,7 @@ def test_files_of_strangers(name, times, folder, sound):
 BODIES = ("m/learn", "m/predict", "m/label", "m/classes", "m/edits", "d/decide", "d/rewards")
 
 
-@pytest.mark.parametrize("times", [6, pytest.param(100, marks=pytest.mark.long("thousands of requests"))])
+@pytest.mark.parametrize("times", [2, pytest.param(100, marks=pytest.mark.long("thousands of requests"))])
 def test_requests_of_strangers(times, local, sound):  # noqa: F811
     one = local()
     one("PUT", "/v1/models/d", {"task": "decisions"})
@@ -249,7 +252,8 @@ def test_requests_of_strangers(times, local, sound):  # noqa: F811
     requests += [("POST", f"/v1/models/{path}", decide if path.startswith("d") else valid) for path in BODIES]
     for method, path, content in requests:
         random = Random(f"{path} {times}")
-        for body in (content, *ODD.values(), *(damaged(content, random) for _ in range(times))):
+        odd = list(ODD.values()) if times > 2 or "file" not in path else []
+        for body in (content, *odd, *(damaged(content, random) for _ in range(times))):
             answer = one(method, path, content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code < 500, (method, path, body[:200], answer.text[:300])
             if method == "PUT":

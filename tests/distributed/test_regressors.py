@@ -35,6 +35,7 @@ def assert_alike(found, expected):
     assert found.n_seen_ == expected.n_seen_
 
 
+@pytest.mark.long("2 seconds")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rounds", [1, 5])
 @pytest.mark.parametrize("parameters", [{}, {"covariance": "shared"}, {"fit_intercept": False}])
@@ -46,6 +47,7 @@ def test_ridge_is_that_of_one_pass(parameters, rounds, client):
         assert found.predict(X).shape == y.shape
 
 
+@pytest.mark.long("a second")
 def test_weights_more_data_and_names(client):
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(y=Y[:, 0]), npartitions=4)
     found = distributed.fit(OnlineRegressor(), frame, "y", client=client, partitions=4, rounds=2)

@@ -23,6 +23,7 @@ WAYS = {  # of the same rows; the first are taken as they are
 }
 
 
+@pytest.mark.long("a second")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "labels", [Y, Y.astype(np.int8), Y.tolist(), np.array(["no", "yes"])[Y]], ids=["int64", "int8", "list", "strings"]

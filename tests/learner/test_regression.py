@@ -34,6 +34,7 @@ def twin_of(rule, covariance, fit_intercept, prior):
     )  # fmt: skip
 
 
+@pytest.mark.long("2 seconds")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -39,6 +39,7 @@ def learned(path, how, **options):
     return learner.learner, features
 
 
+@pytest.mark.long("a second")
 @pytest.mark.parametrize("vocabulary", [False, True])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("kind", ["vw", "text"])

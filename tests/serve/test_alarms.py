@@ -197,6 +197,7 @@ class Posted(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.long("5 seconds")
 def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
     elsewhere = Receiver()

@@ -56,6 +56,7 @@ def teach(one, n=200, begun=0):
         assert rewarded(one, f"d{k}", float(found["chosen"] == LIKES[who])).json()["status"] == "learned"
 
 
+@pytest.mark.long("a second")
 def test_the_actions_that_are_rewarded_are_chosen(shop):
     teach(shop)
     for who, likes in LIKES.items():
@@ -205,6 +206,7 @@ def until(condition):
     raise AssertionError("it did not come")
 
 
+@pytest.mark.long("2 seconds")
 def test_a_decision_without_a_reward_gets_the_default_one(shop, monkeypatch):
     moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
     for id in ("late", "in time"):
@@ -225,6 +227,7 @@ def test_a_decision_without_a_reward_gets_the_default_one(shop, monkeypatch):
     until(lambda: shop("GET", SHOP).json()["rows"] == 3)
 
 
+@pytest.mark.long("3 seconds")
 def test_a_clock_that_goes_back_gives_nothing_twice(shop, monkeypatch):
     moved = deadline(shop, monkeypatch, 60)
     decided(shop, "d")
@@ -262,6 +265,7 @@ def counts(one):
     return one("GET", SHOP).json()["decisions"]
 
 
+@pytest.mark.long("a second")
 def test_decisions_and_rewards_are_counted(shop, local, monkeypatch):
     moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
     for k in range(5):

@@ -221,6 +221,7 @@ def test_an_answer_is_learned_after_some_further_ones(server, monkeypatch):
     wait_until(lambda: learned(server) == {"q-0": "spam", "q-1": "spam"})
 
 
+@pytest.mark.long("a second")
 def test_an_answer_that_is_undone_is_never_learned(server, monkeypatch):
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.4)
     answer(server, "q-0", "spam")
@@ -290,6 +291,7 @@ def test_an_answer_beside_a_request_with_a_fault_counts_once(server):
     assert server("GET", f"{FIRST}/queue").json()["progress"]["answers"] == 1
 
 
+@pytest.mark.long("a second")
 @pytest.mark.parametrize("label", ["spam", "ham"])
 def test_a_label_by_id_beside_an_answer_that_waits(server, monkeypatch, label):
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.3)
