@@ -22,7 +22,9 @@ from confidently import (
     progressive_validation,
     step,
 )
+from confidently.bandits import ContextualBandit, DecisionModel
 from confidently.data import Batch, Stream, open_stream
+from confidently.entities import EntityModels
 from confidently.evaluation.progressive import ProgressiveCurve
 from confidently.rules.rule import Rule
 
@@ -60,7 +62,10 @@ def main(folder: Path) -> None:
 
     classifier.save(folder / "spam.cw")
     model = load(folder / "spam.cw")
-    assert_type(model, OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA)
+    assert_type(
+        model, OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA | ContextualBandit
+        | DecisionModel | EntityModels
+    )  # fmt: skip
     if isinstance(model, OnlineClassifier):
         assert_type(model.partial_fit(X, y), OnlineClassifier)
 
