@@ -115,7 +115,6 @@ class OffPolicyEstimator(Parametric, ABC):
             Probabilities with which the logging policy chose the logged actions, in (0, 1].
         estimated_rewards_by_reg_model : array of shape (n, n_actions), optional
             Expected rewards by a model that was not trained on these rounds, for ``DirectMethod`` and ``DoublyRobust``.
-
         sample_weight : array of shape (n,), optional
             How many rounds each stands for, > 0, where a log has a part of them: 1/(1 - pdrop).
 
@@ -241,32 +240,20 @@ class OffPolicyEstimator(Parametric, ABC):
         return bernstein_interval(terms.numerator, terms.low, terms.high, alpha)
 
     def weights(
-        self,
-        reward: Any,
-        action: Any,
-        action_dist: Any,
-        pscore: Any = None,
-        estimated_rewards_by_reg_model: Any = None,
-        sample_weight: Any = None,
-    ) -> Floats:
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None, sample_weight: Any = None,
+    ) -> Floats:  # fmt: skip
         """Return the weight of each round; parameters and errors: :meth:`estimate_policy_value`."""
-        return self._weights(
-            self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
-        )
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
+        return self._weights(rounds)
 
     def problem(
-        self,
-        reward: Any,
-        action: Any,
-        action_dist: Any,
-        pscore: Any = None,
-        estimated_rewards_by_reg_model: Any = None,
-        sample_weight: Any = None,
-    ) -> str | None:
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None, sample_weight: Any = None,
+    ) -> str | None:  # fmt: skip
         """Return why the rounds say too little about the policy, or None; parameters: :meth:`estimate_policy_value`."""
-        return self._problem(
-            self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
-        )
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
+        return self._problem(rounds)
 
     def _problem(self, rounds: Rounds) -> str | None:
         return problem_of(self._weights(rounds), rounds.weights if self.needs_pscore else None)
@@ -275,14 +262,9 @@ class OffPolicyEstimator(Parametric, ABC):
         raise ValueError(f"{type(self).__name__} has no interval by likelihood; use method='betting' or 'normal'")
 
     def overlap(
-        self,
-        reward: Any,
-        action: Any,
-        action_dist: Any,
-        pscore: Any = None,
-        estimated_rewards_by_reg_model: Any = None,
-        sample_weight: Any = None,
-    ) -> Overlap:
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None, sample_weight: Any = None,
+    ) -> Overlap:  # fmt: skip
         """Return how much the rounds say about the policy; parameters and errors: :meth:`estimate_policy_value`."""
         rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model, sample_weight)
         return overlap_of(self._weights(rounds))
