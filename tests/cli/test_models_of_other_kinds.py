@@ -52,6 +52,11 @@ def test_models_of_all_actions_and_without_rewards_are_inspected(tmp_path, ok):
     assert {one["action"] for one in json.loads(ok("inspect", tmp_path / "m", "--json"))["actions"]} == {
         f"kind={id}" for id in IDS
     }
+    many = DecisionModel()
+    for k in range(25):
+        many.learn({}, Action(f"action {k}"), 1.0)
+    many.save(tmp_path / "many")
+    assert "and 5 more" in (text := ok("inspect", tmp_path / "many")) and "action 20" not in text
     DecisionModel().save(tmp_path / "new")
     assert "No reward was learned." in ok("inspect", tmp_path / "new")
 

@@ -9,7 +9,7 @@ from .text import parameters_text, shown, table
 ESTIMATORS = {"ipw": "IPS", "snipw": "SNIPS", "dr": "doubly robust", "switch_dr": "switch-DR"}
 
 
-MAX_ACTIONS = 8  # columns of a table
+MAX_ACTIONS, MAX_LISTED = 8, 20  # columns of a table; rows of another one
 
 
 def model_text(facts: dict[str, Any], path: str) -> str:
@@ -26,7 +26,9 @@ def model_text(facts: dict[str, Any], path: str) -> str:
     ]
     title = "feature of actions" if facts["shared"] else "action"
     rows = [[title, "reward without features", "std"]]
-    rows += [[shown(one["action"]), f"{one['expected']:.4g}", f"{one['std']:.2g}"] for one in facts["actions"]]
+    listed, more = facts["actions"][:MAX_LISTED], len(facts["actions"]) - MAX_LISTED
+    rows += [[shown(one["action"]), f"{one['expected']:.4g}", f"{one['std']:.2g}"] for one in listed]
+    rows += [[f"and {more:,} more", "", ""]] if more > 0 else []
     parts = [table(lines, align=str.ljust), table(rows) if facts["actions"] else "No reward was learned."]
     if facts["effects"]:
         names = [shown(one["action"]) for one in facts["actions"][:MAX_ACTIONS]]
