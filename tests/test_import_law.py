@@ -33,6 +33,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("data", "covariances", "views"),
     ("tasks", "encoders"),
     ("rules", "samples", "arrays", "exclusive", "extras", "lazy", "memory", "printable", "spreadsheets", "wording"),
+    ("similar",),
     ("_core",),
 )
 LIGHT = ("rules", "tasks", "covariances", "learner")  # import neither scikit-learn nor SciPy until they need them

@@ -15,6 +15,7 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
 from ..models.file import damage_reported
 from ..rules.regression import Ridge
+from ..similar import hinting
 from ..wording import counted
 from . import files
 from .arguments import ARMS, as_one_row, checked_arms, feature_rows, one_kind, shown
@@ -74,6 +75,7 @@ class ContextualBandit:
     array([[0.  , 0.89]])
     """
 
+    @hinting
     def __init__(
         self,
         arms: Sequence[Any],

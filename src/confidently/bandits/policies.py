@@ -278,7 +278,7 @@ def make_policy(policy: str | Policy, **parameters: float) -> Policy:
     """
     if isinstance(policy, str):
         if policy not in POLICIES:
-            raise UnknownChoice(f"unknown policy {policy!r}; expected one of {', '.join(POLICIES)}")
+            raise UnknownChoice.of("policy", policy, POLICIES)
         policy = POLICIES[policy]()
     elif not isinstance(policy, Policy):
         raise TypeError(f"policy: expected a policy such as LinTS() or one of {', '.join(POLICIES)}, got {policy!r}")

@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from ..data.similar import similar
+            from ..similar import similar
 
             if (meant := similar(args[0], list(self.about))) is None:
                 raise

@@ -13,15 +13,14 @@ from ..wording import first_of, typed
 from .batch import Batch
 from .formats.delimiters import first_rows, usual_cells
 from .formats.files import Path
+from .formats.first_cells import MIN_TEXT_FRACTION, is_long
 from .formats.inference import warn_of_mixed
 from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
 from .sources.source import display_name, is_stored
 from .warning import warn
 
-MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_CATEGORY_ROWS = 100  # fewer do not show what a column of categories is
-MIN_TEXT_FRACTION = 0.5  # of the rows
 MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
 MAX_TEXT_CELLS = 2  # a label and a text
 MIN_DATES = 10  # different ones, in the first rows
@@ -83,11 +82,6 @@ def warn_of_odd_cells(batch: Batch, reading: ReaderOptions, told: set[str]) -> N
     found = {column: cell for column, cell in batch.odd if column not in told and column not in reading.mixed}
     told.update(found)
     warn_of_mixed(found)
-
-
-def is_long(cell: str) -> bool:
-    """Return whether a cell is as long as one of text."""
-    return len(cell.encode()) >= MIN_TEXT_BYTES
 
 
 def looks_like_text(long: int, rows: int) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from .. import _core
+from ..similar import similar
 from ..wording import MAX_LISTED, counted, first_of, listed
 from .batch import Batch, DataError
 from .features import Features, Strings
 from .reading import ReaderOptions
-from .similar import similar
 from .warning import warn
 
 MIN_ROWS = 10  # of JSON lines, one of which should have a key that is known

@@ -126,7 +126,7 @@ class Schema:
         """
         here, file = list(column_names(path, reading)), display_name(path)
         known = [column.name for column in self.columns]
-        missing = [column for column in known if column not in here]
+        missing = [column.name for column in self.columns if column.role == "feature" and column.name not in here]
         new = [column for column in here if column not in known]
         if here and not reading.file_format.lines and (missing or new):
             lacks = f"lacks {listed(missing)}" if missing else ""

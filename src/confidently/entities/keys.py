@@ -11,7 +11,7 @@ import numpy as np
 from ..data import DataError
 from ..data.memory.frames import arrow_table, is_frame
 from ..data.memory.lines import are_dicts
-from ..data.similar import similar
+from ..similar import hint
 from ..wording import counted, listed
 
 Key = str | int
@@ -110,9 +110,7 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]], column: str) -> tuple[list[dict
 
 
 def _missing(column: str, columns: Sequence[str]) -> str:
-    meant = similar(column, columns)
-    hint = "" if meant is None else f" (did you mean {meant!r}?)"
-    return f"there is no column {column!r} of keys{hint}; there are {listed(list(columns))}"
+    return f"there is no column {column!r} of keys{hint(column, columns)}; there are {listed(list(columns))}"
 
 
 def _n_rows(X: Any) -> int:

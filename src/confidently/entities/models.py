@@ -16,6 +16,7 @@ from ..estimators.archive import content_of
 from ..estimators.gaussian import GaussianEstimator
 from ..models.file import damage_reported
 from ..rules import make_rule
+from ..similar import hinting
 from ..views.table import AUTO
 from . import files
 from .inputs import MULTILABEL, check_rule, checked, checked_variances, in_memory
@@ -125,6 +126,7 @@ class EntityModels(EntityStreams):
     [0.9, 0.1, 0.5]
     """
 
+    @hinting
     def __init__(
         self,
         key: str | None = None,

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.table import kind_of
 from ..learner.recipe import NARROW
+from ..similar import hinting
 from ..stack.choice import new_stack
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
@@ -104,6 +105,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     n_seen_, mistakes_ : int
         Rows trained on, in all passes; those whose class was not the most probable before the update, and in multilabel
         data those of which a label scored no higher than one that they lack.
+    feature_importances_ : ndarray of shape (n_features,)
+        What part each feature has in the squared effects on the members' scores, in the mean over members by their
+        weights; they add up to 1. Of tables with strings or dates, and of files with columns, one per column.
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
@@ -143,6 +147,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     _member_kind = OnlineClassifier
     chooses_passes = True
 
+    @hinting
     def __init__(
         self,
         members: str | Sequence[OnlineClassifier] = AUTO,
@@ -267,6 +272,9 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
         What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
         the sum of 1.
+    feature_importances_ : ndarray of shape (n_features,)
+        What part each feature has in the squared effects on the members' scores, in the mean over members by their
+        weights; they add up to 1. Of tables with strings or dates, and of files with columns, one per column.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     alarm_columns_ : list or None
@@ -310,6 +318,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
 
     _member_kind = OnlineRegressor
 
+    @hinting
     def __init__(
         self,
         members: str | Sequence[OnlineRegressor] = AUTO,

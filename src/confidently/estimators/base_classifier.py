@@ -49,7 +49,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **reading: Any) -> Self:
         """Train from scratch, in ``passes`` passes.
 
         Parameters
@@ -64,6 +64,11 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. The rules "pa",
             "cw_stdev", "cw_var", "cellip", "iellip" and "iellip_margin" meet a constraint instead: for them weights
             above 1 act as 1.
+        **reading
+            How rows of frames, dicts and texts become features, in the first call: a ``schema`` (of
+            :class:`confidently.data.Schema`, or a file that ``look --save`` wrote), or keywords of
+            :class:`confidently.data.ReaderOptions`, such as ``ngrams=(1, 2)``, ``text="note"``, ``category="zip"``,
+            ``dates``, ``missing`` or ``drop``. By default it is inferred.
 
         Returns
         -------
@@ -82,16 +87,16 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         confidently.CostWarning
             If a full covariance of several classes will take longer than half a minute, as the first rows show.
         """
-        return self._learn(X, y, sample_weight)
+        return self._learn(X, y, sample_weight, reading=reading)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, predicted: Any = None
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, predicted: Any = None, **reading: Any
     ) -> Self:
         """Train on more rows, in one pass and in the given order.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, **reading
             As in :meth:`fit`.
         classes : array, optional
             All possible classes. Required in the first call unless ``y`` is an indicator matrix. Unlike in
@@ -112,7 +117,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         ValueError, TypeError
             For invalid parameters or input, or unknown classes; the estimator is then unchanged.
         """
-        return self._learn(X, y, sample_weight, classes, partial=True, predicted=predicted)
+        return self._learn(X, y, sample_weight, classes, partial=True, predicted=predicted, reading=reading)
 
     _check_labels = staticmethod(check_labels)
 

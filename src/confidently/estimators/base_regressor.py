@@ -51,7 +51,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **reading: Any) -> Self:
         """Train from scratch, in ``passes`` passes.
 
         Parameters
@@ -65,6 +65,11 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         sample_weight : array of shape (n,), optional
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. With "ridge", a row of
             weight 2 counts as two equal rows.
+        **reading
+            How rows of frames, dicts and texts become features, in the first call: a ``schema`` (of
+            :class:`confidently.data.Schema`, or a file that ``look --save`` wrote), or keywords of
+            :class:`confidently.data.ReaderOptions`, such as ``ngrams=(1, 2)``, ``text="note"``, ``category="zip"``,
+            ``dates``, ``missing`` or ``drop``. By default it is inferred.
 
         Returns
         -------
@@ -80,14 +85,14 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         confidently.data.DataWarning
             If a column looks like an id or a timestamp, or makes up nearly all of the squared length of the rows.
         """
-        return self._learn(X, y, sample_weight)
+        return self._learn(X, y, sample_weight, reading=reading)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, **reading: Any) -> Self:
         """Train on more rows, in one pass and in the given order.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, **reading
             As in :meth:`fit`.
 
         Returns
@@ -99,7 +104,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         ValueError, TypeError
             For invalid parameters or input; the estimator is then unchanged.
         """
-        return self._learn(X, y, sample_weight, partial=True)
+        return self._learn(X, y, sample_weight, partial=True, reading=reading)
 
     def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
         if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:

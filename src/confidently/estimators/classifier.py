@@ -21,6 +21,7 @@ from ..learner.posterior import Marginal
 from ..learner.recipe import ROWS_TO_CALIBRATE
 from ..rules import make_rule
 from ..rules.rule import Rule
+from ..similar import hinting
 from ..views.table import AUTO
 from ..views.view import View
 from .base_classifier import BaseOnlineClassifier
@@ -161,6 +162,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         Rows trained on, in all passes; those whose class had a probability of at most 1/2 before the update (after
         the first pass and with ``calibration=None``: whose margin was not positive); updates of the Gaussian;
         examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
+    feature_importances_ : ndarray of shape (n_features,)
+        What part each feature has in the squared effects on scores, the mean weights times typical values; they add up
+        to 1. Of tables with strings or dates, and of files with columns, one per column.
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
@@ -195,6 +199,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     OnlineClassifier(random_state=0, shuffle=True, view=Standard(unit_norm=True))
     """
 
+    @hinting
     def __init__(
         self,
         rule: str | Rule = "arow",

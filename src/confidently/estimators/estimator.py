@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import Batch
 from ..data.column_advice import warn_of_array_columns
@@ -17,6 +17,7 @@ from ..data.memory.frames import as_table, describe_columns, is_frame
 from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix, without_missing
 from ..data.memory.plain import is_plain_matrix
+from ..data.memory.validation import validated
 from ..data.selection import joined
 from ..data.sources.in_memory import InMemory
 from ..learner.centering import rows_to_center
@@ -29,7 +30,7 @@ from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
 from .row_estimator import RowEstimator
-from .rows import Labels, rows_to_learn, rows_to_read, source_of_vectors
+from .rows import NOTHING_SAID, Labels, rows_to_learn, rows_to_read, source_of_vectors
 
 
 class OnlineEstimator(RowEstimator[AnyLearner]):
@@ -43,17 +44,21 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
     # --- training on arrays --------------------------------------------------------------------------------------
 
     def _learn(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False, predicted: Any = None
-    ) -> Self:
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False, predicted: Any = None,
+        reading: Mapping[str, Any] = NOTHING_SAID,
+    ) -> Self:  # fmt: skip
         """Train on rows, from scratch unless ``partial``."""
         with training_of(self):
             if not partial:
                 self._forget()
             first = "learner_" not in vars(self)
-            if isinstance(y, str) or not is_plain_matrix(X):
-                found = rows_to_learn(X, y, None if first else vars(self).get("source_", {}), self._encodes)
+            if reading and not first:
+                raise ValueError(f"{next(iter(reading))}: how rows are read is settled by the first call; leave it out")
+            if isinstance(y, str) or reading or not is_plain_matrix(X):
+                source = None if first else vars(self).get("source_", {})
+                found = rows_to_learn(X, y, source, self._encodes, bool(reading))
                 if found is not None:
-                    return self._learn_rows(found, sample_weight, classes, first, partial, predicted)
+                    return self._learn_rows(found, sample_weight, classes, first, partial, predicted, reading)
             parameters = parameters_of(self)
             followed = not first and self._has_followed(parameters)
             if not followed:
@@ -219,7 +224,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
         X = as_table(X)
         own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         try:
-            found = validate_data(self, X, *y, **own, **options)
+            found = validated(self, X, *y, **own, **options)
             if not is_frame(X):
                 return found
             return (without_missing(found[0]), *found[1:]) if y else without_missing(found)

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from ..data.memory.matrix import as_matrix
+from ..data.memory.validation import validated
 from ..models.linear_form import LinearForm, Spread
 from ..rules.ranges import UNIT, check_number
 from ..tasks import calibration
@@ -37,7 +37,7 @@ class FrozenLinear(BaseEstimator):
         return self
 
     def _rows(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _scores(self, rows: Any) -> np.ndarray:
         scores: np.ndarray = np.asarray(rows @ self.form.coef.T) + self.form.intercept

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.similar import similar
+from ..similar import hint
 from ..tasks.groups import Groups
 from ..tasks.task import Task
 from ..wording import listed
@@ -60,9 +60,8 @@ def values_of_array(X: Any, groups: Groups, names: Sequence[str] | None) -> list
         if names is None:
             raise ValueError(f"coverage_by={column!r} is the name of a column, and X has no names; use its number")
         if column not in (names := list(names)):
-            meant = similar(column, names)
-            hint = "" if meant is None else f" (did you mean {meant!r}?)"
-            raise ValueError(f"coverage_by: X has no column {column!r}{hint}; there are {listed(names)}")
+            meant = hint(column, names)
+            raise ValueError(f"coverage_by: X has no column {column!r}{meant}; there are {listed(names)}")
         column = names.index(column)
     elif not 0 <= column < width:
         raise ValueError(f"coverage_by must be the number of a column, from 0 to {width - 1}, got {column}")

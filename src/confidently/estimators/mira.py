@@ -10,14 +10,16 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.state import out_of_range
 from ..data.class_order import ClassOrder
 from ..data.memory.labels import check_labels, class_numbers, known_classes, training_of
+from ..data.memory.validation import validated
 from ..rules.ranges import POSITIVE, Range, check_number
+from ..similar import hinting
 from .parameters import check_passes
 
 
@@ -80,6 +82,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _weights: np.ndarray  # (features, classes), the intercept's last
 
+    @hinting
     def __init__(
         self, gamma: float = 1.0, C: float = 1.0, *, fit_intercept: bool = True, passes: int = 1, shuffle: bool = False,
         random_state: int | np.random.RandomState | None = None,
@@ -136,7 +139,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         if not isinstance(self.shuffle, bool | np.bool_):
             raise ValueError(f"shuffle must be True or False, got {self.shuffle!r}")
         check_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X, y = validated(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_classification_targets(y)
         return _rows(X), column_or_1d(y, warn=True)
 
@@ -161,7 +164,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores w_k.x: shape (n, n_classes); for two classes their difference, shape (n,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: np.ndarray = X @ self._coefficients().T + self._intercepts()
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

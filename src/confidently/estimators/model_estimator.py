@@ -216,6 +216,17 @@ class ModelEstimator(BaseEstimator, Generic[AnyLearner]):
         source = getattr(self, "source_", {})
         return Model(self.learner_, self._output_names(), features, self._saved_parameters(), source)
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        from ..models.importance import importances, importances_of_columns  # imported here to save start-up time
+
+        try:
+            model = self.as_model()
+            columns = () if model.features is None or "encoder" in model.source else model.source.get("header")
+            return importances_of_columns(model, columns) if columns else importances(model)
+        except ValueError as error:  # not fitted, or a kernel
+            raise AttributeError(str(error)) from None
+
     def _take_model(self, model: Model) -> Self:
         """Continue with the learner of a model and the meaning of its numbers."""
         self.learner_, self.n_features_in_ = model.learner, model.learner.n_features

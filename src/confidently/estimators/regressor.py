@@ -17,6 +17,7 @@ from ..models.model import Model
 from ..rules import REGRESSION_RULES, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..similar import hinting
 from ..tasks.targets import Bounds, check_bounds
 from ..views.center import MEAN, Center
 from ..views.view import View
@@ -107,6 +108,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         Variance of the weights, in the units of the rule.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         Estimated variance of targets around their prediction, without the uncertainty of the weights.
+    feature_importances_ : ndarray of shape (n_features,)
+        What part each feature has in the squared effects on scores, the mean weights times typical values; they add up
+        to 1. Of tables with strings or dates, and of files with columns, one per column.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     alarm_columns_ : list or None
@@ -148,6 +152,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
 
     stream_methods = (*BaseOnlineRegressor.stream_methods, "margin_distribution")
 
+    @hinting
     def __init__(
         self,
         rule: str | Rule = "ridge",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -23,7 +23,7 @@ from ..wording import counted
 from .groups import kept
 from .model_estimator import AnyLearner
 from .passing import counted_rows, passes_of
-from .rows import LabelledRows, Labels, labelled
+from .rows import NOTHING_SAID, LabelledRows, Labels, labelled, reading_options
 from .stream_estimator import StreamEstimator
 from .streams import open_to_learn
 
@@ -53,10 +53,11 @@ class RowEstimator(StreamEstimator[AnyLearner]):
     """Base of the estimators for rows in memory."""
 
     def _learn_rows(
-        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
-    ) -> Self:
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any,
+        reading: Mapping[str, Any],
+    ) -> Self:  # fmt: skip
         """Train on rows that are read as those of a file are."""
-        begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
+        begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted, reading)
         n, labels = found.rows.n_rows, begun.labels
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
         passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
@@ -97,8 +98,9 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             center(self.learner_, X, one[rows], weight[rows], float(weight @ one / weight.sum()))
 
     def _begin_rows(
-        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None
-    ) -> BegunRows:
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None,
+        reading: Mapping[str, Any] = NOTHING_SAID,
+    ) -> BegunRows:  # fmt: skip
         """Return rows that are read as those of a file are, and a copy of the learner to train on them."""
         if first:
             self.__dict__.pop("feature_names_in_", None)
@@ -113,7 +115,9 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         keep = kept(self.coverage_by)
         if first:
             self._averages = False  # as rows of files
-            options = {} if found.label is None else {"label": found.label}
+            options = reading_options(reading, found.rows)
+            if found.label is not None:
+                options["label"] = found.label
             of_rows: dict[str, Any] = {"ignore_labels": True, "keep": keep, "encoder": self._encoder(), **options}
             stream = open_to_learn(found.rows, self.dtype, self._scaled, **of_rows)
             table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)

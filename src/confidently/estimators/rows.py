@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from os import fspath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +16,16 @@ from ..data.formats.table import BY_NAME, OBJECTS, TEXTS, TYPED
 from ..data.memory.frames import holds_numbers, is_frame, of_frame
 from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
 from ..data.reading import DEFAULT_LABEL, DEFAULT_TEXT, ReaderOptions
-from ..data.similar import similar
+from ..data.schema import Schema
 from ..data.sources.in_memory import InMemory
 from ..encoders import EncoderError, EncoderInfo
+from ..similar import hint
 from ..wording import counted, listed
 
 ARRAYS = "numbers in arrays or frames"
+OF_FILES = ("label", "weight", "format", "encoding", "encoder", "header", "columns", "delimiter", "missing_label")
+OPTIONS = ("schema", *(field.name for field in fields(ReaderOptions) if field.name not in OF_FILES))
+NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})  # of how rows are read
 KINDS = {"frame": "a data frame", "dicts": "a list of dicts", "texts": "a list of texts"}
 
 
@@ -73,7 +79,9 @@ class LabelledRows(NamedTuple):
     label: str | None
 
 
-def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool = False) -> LabelledRows | None:
+def rows_to_learn(
+    X: Any, y: Any, source: dict[str, Any] | None, encoded: bool = False, as_said: bool = False
+) -> LabelledRows | None:
     """Return rows that are learned as those of a file are; ``None``: they are those of an array.
 
     Parameters
@@ -86,6 +94,8 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool =
         How rows were read before, empty for arrays; ``None``: training begins.
     encoded : bool
         Whether an encoder makes vectors of texts.
+    as_said : bool
+        Whether it was said how rows are read, so that they are not those of an array.
 
     Raises
     ------
@@ -93,13 +103,15 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool =
         If ``y`` names no column, or ``X`` is not what the estimator was trained on.
     """
     named = isinstance(y, str)
-    if source is None and not (named or encoded) and is_frame(X) and holds_numbers(X):
+    if source is None and not (named or encoded or as_said) and is_frame(X) and holds_numbers(X):
         return None
     if named and not (is_frame(X) or are_dicts(X)):
         raise ValueError(f"y={y!r} is the name of a column, and X has no names; pass a data frame, or an array y")
     if named and source == {}:
         raise ValueError(f"y={y!r} is the name of a column, and the estimator was trained on {ARRAYS}; pass an array y")
     rows = rows_to_read(X, source, encoded)
+    if rows is None and as_said:
+        raise ValueError("how rows are read is said of frames, dicts and texts, and X is an array; pass a frame of it")
     if rows is None:
         return None
     if named:
@@ -113,6 +125,28 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool =
             "otherwise rename it"
         )
     return LabelledRows(rows, y, name)
+
+
+def reading_options(given: Mapping[str, Any], rows: InMemory) -> dict[str, Any]:
+    """Return the options of reading rows, of which one may be a schema.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown option, or a schema of other columns.
+    """
+    options = dict(given)
+    if wrong := next((name for name in options if name not in OPTIONS), None):
+        raise TypeError(f"unknown option {wrong!r} of reading{hint(wrong, OPTIONS)}; there are {', '.join(OPTIONS)}")
+    if (schema := options.pop("schema", None)) is None:
+        return options
+    name = "the schema" if isinstance(schema, Schema) else fspath(schema)
+    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    if not BY_NAME[rows.format].columns:
+        raise ValueError("a schema is for frames and dicts, whose columns it names; leave it out")
+    said = schema.options(rows.format)
+    schema.check(rows, ReaderOptions(format=rows.format, **{"drop": said["drop"]}), name)
+    return {name: value for name, value in said.items() if name not in OF_FILES} | options
 
 
 def separated(X: Any, y: Any, encoded: bool = False) -> tuple[Any, Any]:
@@ -215,9 +249,8 @@ def labelled(batches: Iterable[Batch], labels: Labels, names: list[Any]) -> Iter
 def _without_label(rows: InMemory, X: Any, label: str) -> LabelledRows:
     """Return the rows without a column, and that column."""
     if label not in (columns := _columns(rows, X)):
-        meant = similar(label, columns)
-        hint = "" if meant is None else f" (did you mean {meant!r}?)"
-        raise DataError(f"X has no column {label!r} of labels{hint}; there are {listed(columns)}")
+        meant = hint(label, columns)
+        raise DataError(f"X has no column {label!r} of labels{meant}; there are {listed(columns)}")
     if rows.format == OBJECTS:
         y = [row.get(label) for row in X]
         return LabelledRows(of_dicts([{key: row[key] for key in row if key != label} for row in X]), y, label)

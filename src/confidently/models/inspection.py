@@ -155,7 +155,7 @@ def _views(
     left = variance / learner.unseen_variances()[:, None]
     variance = variance * model.learner.variance_unit(model.calibration is not None)[:, None]
     mean, naming = sign * mean, Naming(model)
-    typical, is_scaled = _typical_values(model)
+    typical, is_scaled = typical_values(model)
     effect = mean * typical
     learns = learner.settings.rule.learns_precision
     return [
@@ -164,7 +164,7 @@ def _views(
     ]
 
 
-def _typical_values(model: Model) -> tuple[np.ndarray, bool]:
+def typical_values(model: Model) -> tuple[np.ndarray, bool]:
     """Return a typical value of every column that has a weight, and whether all of them are known.
 
     It is 1 for words, categories and numbers to which a view gives a deviation of 1, times what the view multiplies

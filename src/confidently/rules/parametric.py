@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import Field, FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, dataclass_transform
 
+from ..similar import hint, hinting
 from .ranges import Range, check_number
 
 
@@ -27,6 +28,7 @@ class Parametric:
         # Only __init__ differs between classes. Generating the other five methods of a frozen dataclass for every one
         # would take a tenth of the start of the command line.
         dataclass(repr=False, eq=False)(cls)
+        cls.__init__ = hinting(cls.__init__)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -67,7 +69,7 @@ class Parametric:
         for name in changes:
             if name not in known:
                 remedy = f"expected {', '.join(known)}" if known else f"{self.name} has no parameters"
-                raise ValueError(f"{type(self).__name__}: unknown parameter {name!r}; {remedy}")
+                raise ValueError(f"{type(self).__name__}: unknown parameter {name!r}{hint(name, known)}; {remedy}")
         return replace(self, **changes)
 
     def __getstate__(self) -> dict[str, Any]:

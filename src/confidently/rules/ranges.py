@@ -7,6 +7,8 @@ import numbers
 from collections.abc import Collection
 from typing import NamedTuple
 
+from ..similar import hint
+
 
 class Range(NamedTuple):  # defining a dataclass would take a millisecond of the command line's start
     """An interval of allowed values; open ends are excluded."""
@@ -52,8 +54,14 @@ def check_integer(owner: str, name: str, value: object, minimum: int) -> None:
 class UnknownChoice(ValueError):
     """A value that is none of those allowed; in a model file perhaps one of a later version."""
 
+    @classmethod
+    def of(cls, kind: str, name: object, allowed: Collection[str]) -> UnknownChoice:
+        """Return the error for an unknown name of a kind, which lists the allowed ones."""
+        return cls(f"unknown {kind} {name!r}{hint(str(name), list(allowed))}; expected one of {', '.join(allowed)}")
+
 
 def check_choice(name: str, value: object, allowed: Collection[object]) -> None:
     """Raise ``UnknownChoice`` listing the allowed values unless ``value`` is one of them."""
     if value not in allowed:
-        raise UnknownChoice(f"{name}: expected one of {', '.join(repr(a) for a in allowed)}, got {value!r}")
+        meant = hint(str(value), list(map(str, allowed)))
+        raise UnknownChoice(f"{name}: expected one of {', '.join(repr(a) for a in allowed)}, got {value!r}{meant}")

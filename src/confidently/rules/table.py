@@ -56,7 +56,7 @@ def make_rule(rule: str | Rule, **parameters: float) -> Rule:
     if isinstance(rule, str):
         known = RULES | REGRESSION_RULES
         if rule not in known:
-            raise UnknownChoice(f"unknown rule {rule!r}; expected one of {', '.join(known)}")
+            raise UnknownChoice.of("rule", rule, known)
         rule = known[rule]()
     elif not isinstance(rule, Rule):
         raise TypeError(f"rule: expected a rule such as AROW(r=0.1) or one of {', '.join(RULES)}, got {rule!r}")

@@ -9,8 +9,8 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, NullType, Numeri
 
 from ..data import ReaderOptions
 from ..data.batch import DataError
-from ..data.similar import similar
 from ..models.model import Model
+from ..similar import hint
 from ..wording import listed
 from .units import VECTORS
 
@@ -63,6 +63,4 @@ def check_columns(frame: DataFrame, needed: Sequence[str]) -> None:
 
 
 def _missing(name: str, names: list[str]) -> DataError:
-    meant = similar(name, names)
-    hint = "" if meant is None else f" (did you mean {meant!r}?)"
-    return DataError(f"the data frame has no column {name!r}{hint}; there are {listed(names)}")
+    return DataError(f"the data frame has no column {name!r}{hint(name, names)}; there are {listed(names)}")

@@ -15,14 +15,16 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import predicted_numbers
 from ..data.class_order import ClassOrder
 from ..data.features import Features
 from ..data.memory.labels import check_labels, plain, plain_class_weight, training_of, with_class_weight
+from ..data.memory.validation import validated
 from ..data.warning import warn
 from ..rules.ranges import UNIT, check_number
+from ..similar import hinting
 from ..tasks.conformal import NO_ANSWERS, SEVERAL_LABELS, UNCALIBRATED, ConformalSets
 from ..wording import counted
 from .array_training import ArrayTraining
@@ -144,6 +146,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     _class_order: ClassOrder
     n_features_in_: int
 
+    @hinting
     def __init__(
         self,
         n_topics: int | None = 20,
@@ -270,7 +273,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         before = None if "learner_" not in vars(self) else (self.learner_, self._class_order)
         check_labels(y)
         reset = before is None or self._brings_words(X)
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset, multi_output=True)
+        X, y = validated(self, X, y, accept_sparse="csr", reset=reset, multi_output=True)
         training = ArrayTraining(self.get_params(), before, partial)
         learned = training.run(check_counts(X, self), y, classes, sample_weight, progress)
         self.learner_, self._class_order = training.learner, training.order
@@ -440,7 +443,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def _bags(self, X: Any) -> Bags:
         check_is_fitted(self)
-        return bags_of(check_counts(validate_data(self, X, accept_sparse="csr", reset=False), self))
+        return bags_of(check_counts(validated(self, X, accept_sparse="csr", reset=False), self))
 
     def _proportions(self, bags: Bags) -> np.ndarray:
         return self.learner_.proportions(bags, effective_n_jobs(self.n_jobs))

@@ -80,5 +80,5 @@ def _parts(view: Any) -> list[View]:
 
 def _named(name: str) -> View:
     if name not in VIEWS:
-        raise UnknownChoice(f"unknown view {name!r}; expected one of {NONE}, {', '.join(VIEWS)}")
+        raise UnknownChoice.of("view", name, (NONE, *VIEWS))
     return VIEWS[name]()

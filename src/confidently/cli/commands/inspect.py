@@ -9,10 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.bandit import check_given, is_bandit
@@ -23,7 +25,7 @@ from ..output.classes import MAX_CLASSES_SHOWN, check_class, of_class, print_cla
 from ..output.explanations import explained, explanation_facts, explanation_text
 from ..output.learner_summaries import weighted_members
 from ..output.model_summaries import model_facts, model_text
-from ..output.text import say
+from ..output.text import percent, say
 from ..output.text import shown as named
 from ..output.text import table as aligned
 from ..output.weights import member_views, members_text, view_facts, view_text
@@ -58,6 +60,7 @@ EXAMPLES = (
     help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
 )
 @click.option("--class", "class_name", metavar="NAME", help="Show this class, label or output, or explain it.")
+@click.option("--members", is_flag=True, help="Show the members of a stack of learners.")
 @click.option("--key", metavar="VALUE", help="Of a model of train --key, show what this entity deviates by.")
 @plot_option
 @json_option
@@ -70,6 +73,7 @@ def inspect(
     sort: str | None,
     row: str | None,
     class_name: str | None,
+    members: bool,
     key: str | None,
     plot: str | None,
     as_json: bool,
@@ -83,11 +87,12 @@ def inspect(
     features whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the
     contribution of each feature to the mean and to the variance of the margin. Kernel models have no weights of
     features: for them it shows the examples with the largest coefficients. For a stack of learners (train --auto) it
-    shows the members, their weights, and the first list for the three members with the largest weights, of one class if
-    there are more than two (--class); with --row it shows the contribution of each member and of each feature. Of a
-    regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If it
-    predicts several numbers, --class is the number of one, from 0. Of a model of train --bandit it shows the expected
-    reward of each action, and what features of contexts add to it.
+    shows the importance of each feature: the mean over its members of the part of their squared effects that the
+    feature has, a category as one. With --members, it shows the members, their weights, and the first list for the
+    three members with the largest weights, of one class if there are more than two (--class). With --row, it shows the
+    contribution of each member and of each feature. Of a regression, positive weights add to the prediction, and --row
+    shows the contribution of each feature to it. If it predicts several numbers, --class is the number of one, from 0.
+    Of a model of train --bandit it shows the expected reward of each action, and what features of contexts add to it.
     """
     if is_entities(model_path):
         check_inspection(ctx)
@@ -124,6 +129,9 @@ def inspect(
         return
     if kernel:
         _show_kernel(model, model_facts(model, model_path), top, class_name, as_json)
+        return
+    if stack and not (members or sort or class_name is not None):
+        _show_importances(model, model_facts(model, model_path), top, plot, as_json)
         return
     show = _show_stack if stack else _show_model
     show(model, model_facts(model, model_path), top, sort or SORTS[0], class_name, plot, as_json)
@@ -212,6 +220,23 @@ def _features(kept: KeptExample) -> str:
 
 
 # --- a stack ---------------------------------------------------------------------------------------------------------
+
+
+def _show_importances(model: Model, facts: dict[str, Any], top: int, plot: str | None, as_json: bool) -> None:
+    from ...models.importance import importances_by_name
+
+    found = importances_by_name(model)
+    if plot:
+        from ..output.plots import plot_importances, save_plot
+
+        save_plot(plot_importances(dict(islice(found.items(), top))), plot)
+    if as_json:
+        listed = [{"feature": name, "importance": part} for name, part in islice(found.items(), top)]
+        say(json.dumps({**facts, "importances": listed}))
+        return
+    rows = [["feature", "importance"], *([str(name), percent(part)] for name, part in islice(found.items(), top))]
+    title = f"importance of {counted(len(found), 'feature')}, over all members (--members shows these)"
+    say(f"{model_text(facts, members=False)}\n\n{title}\n{aligned(rows)}{_drawn(plot)}")
 
 
 def _show_stack(

@@ -226,7 +226,8 @@ def _outermost(path: str, known: Collection[str]) -> str:
 
 def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) -> dict[str, Any]:
     """Return what the cells of a column are; among numbers, words such as NA are no values, but missing."""
-    from ...data.advice import is_long, looks_like_text
+    from ...data.advice import looks_like_text
+    from ...data.formats.first_cells import is_long
 
     if types <= {"number", "date"}:
         cells = [cell if has_value else "" for cell, has_value in zip(cells, filled, strict=True)]

@@ -76,17 +76,21 @@ def _mistakes_rows(facts: dict[str, Any]) -> list[list[str]]:
     return [["mistakes", f"{facts['mistakes']:,} of them misclassified before training on them ({fraction})"]]
 
 
-def model_text(facts: dict[str, Any]) -> str:
-    """Return the facts about a classifier or a regression as text."""
+def _members_rows(facts: dict[str, Any]) -> list[list[str]]:
+    dropped = facts.get("dropped", {}).items()
+    return [
+        *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
+        *(["", f"      {name}, dropped after {counted(rows, 'row')}"] for name, rows in dropped),
+    ]
+
+
+def model_text(facts: dict[str, Any], members: bool = True) -> str:
+    """Return the facts about a classifier or a regression as text, of a stack perhaps with its ``members``."""
     classes = [[task_named(facts["task"]).nouns, classes_text(facts["classes"])]] if "classes" in facts else []
     rows = [
         ["model", file_text(facts)],
         ["learner", learner_text(facts)],
-        *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
-        *(
-            ["", f"      {name}, dropped after {counted(rows, 'row')}"]
-            for name, rows in facts.get("dropped", {}).items()
-        ),
+        *(_members_rows(facts) if members else []),
         *([["drift", drift_text(facts["drift"])]] if facts.get("drift") else []),
         *([["alarm", alarm_text(facts)]] if facts.get("alarms") else []),
         *([["moved", moved]] if (moved := moved_text(facts)) else []),

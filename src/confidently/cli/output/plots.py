@@ -106,6 +106,15 @@ def _plot_contributions(found: Explanation | NumberExplanation, top: int, total:
     return figure
 
 
+def plot_importances(found: dict[str | int, float]) -> Figure:
+    """Plot the importance of features, the largest on top."""
+    figure = Figure(figsize=(7.5, 1.2 + 0.27 * max(len(found), 1)), layout="constrained")
+    axes = figure.subplots()
+    _draw_bars(axes, [_shortened(_feature_name(name)) for name in found], list(found.values()), [0.0] * len(found))
+    axes.set_title("Importance of the features", loc="left", fontsize=11)
+    return figure
+
+
 def plot_members(stack: Stack | NumberStack) -> Figure:
     """Plot the weight of each member of a stack with two standard deviations to either side."""
     figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(stack.names)), layout="constrained")

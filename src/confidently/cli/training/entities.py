@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...data.reading import DEFAULT_LABEL
-from ...data.similar import similar
 from ...entities import EntityModels
 from ...estimators.classifier import OnlineClassifier
 from ...estimators.regressor import OnlineRegressor
+from ...similar import hint
 from ..inputs import BadInput, reported
 from ..options.learner import chosen_calibration, chosen_classes, chosen_settings
 from ..options.rules import chosen_rule
@@ -79,9 +79,8 @@ def deviation_facts(model: EntityModels, key: str, top: int) -> dict[str, Any]:
     try:
         found = model.deviation(int(key) if known and isinstance(known[0], int) else key)
     except (KeyError, ValueError):
-        meant = similar(key, [str(one) for one in known[:MOST_COMPARED]])
-        hint = "" if meant is None else f" (did you mean {meant!r}?)"
-        raise BadInput(f"--key: no row had {model.key} = {key!r}{hint}") from None
+        meant = hint(key, [str(one) for one in known[:MOST_COMPARED]])
+        raise BadInput(f"--key: no row had {model.key} = {key!r}{meant}") from None
     mean, std = (one.reshape(len(found.features), -1) for one in (found.mean, np.sqrt(found.variance)))
     order = np.argsort(-np.abs(mean).max(axis=1), kind="stable")[:top].tolist()
     several = mean.shape[1] > 1

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ... import _core
+from ...similar import hint
 from ..batch import DataError
 from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
-from ..similar import similar
 
 SEPARATORS = ";\t|,"  # of cells
 
@@ -165,11 +165,11 @@ def _check_presence(
         if label not in there:
             noun = "targets" if request.targets else "labels"
             raise DataError(
-                f"{name} has no column {label!r} of {noun}{_meant(label, columns)}; name it with --label; there are "
+                f"{name} has no column {label!r} of {noun}{hint(label, columns)}; name it with --label; there are "
                 f"{listed}"
             )
         if reading.weight is not None and reading.weight not in there:
-            meant = _meant(reading.weight, columns)
+            meant = hint(reading.weight, columns)
             raise DataError(f"{name} has no column {reading.weight!r} of weights{meant}; there are {listed}")
     wanted = [*reading.category, *reading.text, *reading.units, *request.keep]
     if not request.freeze:  # to predict, what was dropped in training need not be there
@@ -177,10 +177,4 @@ def _check_presence(
         wanted += [column for column in reading.dates if column not in (reading.header or ())]  # others were found
     if missing := [column for column in wanted if column not in there]:
         column = next((date for date in reading.dates if missing[0] in date_features(date)), missing[0])
-        raise DataError(f"{name} has no column {column!r}{_meant(column, columns)}; there are {listed}")
-
-
-def _meant(column: str, columns: Sequence[str]) -> str:
-    """Return a hint at the column that may be meant by one that is missing."""
-    found = similar(column, columns)
-    return "" if found is None else f" (did you mean {found!r}?)"
+        raise DataError(f"{name} has no column {column!r}{hint(column, columns)}; there are {listed}")

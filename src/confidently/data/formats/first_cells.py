@@ -25,6 +25,8 @@ MAX_VALUES = 1_000_000  # of JSON lines that are looked at
 MIN_CODES = 3  # different values that are not numbers, or times of day
 MIN_NUMBERS = 5  # that may be codes
 MIN_LIKE_CODES = 0.5  # of the numbers
+MIN_TEXTS, MIN_TEXT_FRACTION = 20, 0.5  # cells of a column of text, and the part of them that are a text of their own
+MIN_TEXT_BYTES, MIN_WORDS = 24, 3  # of a cell that is a text
 
 
 class Column(NamedTuple):
@@ -80,6 +82,15 @@ class Column(NamedTuple):
         return has_zeros or self.cells.codes > MIN_LIKE_CODES * self.cells.numbers
 
     @property
+    def holds_text(self) -> bool:
+        """Whether the cells are texts of several words, most of which do not come again."""
+        texts = self.samples
+        if len(texts) < MIN_TEXTS or self.others > self.cells.others or self.cells.numbers:
+            return False
+        own = {text for text in texts if is_long(text) and len(text.split()) >= MIN_WORDS}
+        return len(own) >= MIN_TEXT_FRACTION * len(texts)
+
+    @property
     def is_mixed(self) -> bool:
         """Whether several numbers are in it, and few categories in as many cells."""
         several = self.cells.low < self.cells.high
@@ -115,6 +126,11 @@ class FirstRows(NamedTuple):
     columns: list[Column]
     label: list[Column]
     texts: list[str]
+
+
+def is_long(cell: str) -> bool:
+    """Return whether a cell is as long as one of text."""
+    return len(cell.encode()) >= MIN_TEXT_BYTES
 
 
 def first_rows_of(path: Path, reading: ReaderOptions) -> FirstRows:

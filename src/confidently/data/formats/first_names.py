@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from typing import NamedTuple
 
+from ...similar import hint
 from ...wording import first_of
 from ..batch import DataError
 from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
-from ..similar import similar
 from ..sources.file_range import FileRange
 from ..sources.source import display_name, forget_peeked, peek_chunks
 from ..warning import warn
@@ -128,10 +128,9 @@ class _Found(NamedTuple):
         texts = []
         for name, use in uses.items():
             if name not in self.names and name not in self.dates:
-                meant = similar(name, there)
-                hint = "" if meant is None else f" (did you mean {meant!r}?)"
+                meant = hint(name, there)
                 rows = first_of(self.rows, "row")
-                texts.append(f"{self.file}: no {self.noun} {name!r} (--{use}) in the {rows}{hint}; there are {listed}")
+                texts.append(f"{self.file}: no {self.noun} {name!r} (--{use}) in the {rows}{meant}; there are {listed}")
         return texts
 
 

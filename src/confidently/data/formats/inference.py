@@ -36,6 +36,7 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     formats:
 
     * If all are dates of one form, or times of day, it holds dates.
+    * If at least half are texts of three words and more that differ from each other, it holds text.
     * A number that lies far outside the others of its column, such as -999, again and again, is a missing value.
     * Labels with commas are one class each, unless they combine few labels in many ways.
 
@@ -105,10 +106,13 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
     declared = [column.name for column in rows.columns if column.use == _core.Use.date]
     of_dicts = _dates_of_dicts(path, reading)
     said = [column for column in dates if column.name not in of_dicts]
+    texts = [column for column in others if column.holds_text]
+    others = [column for column in others if column not in texts]
     codes = [column for column in others if column.holds_codes]
     numbers = [column for column in others if column.holds_numbers]
     formatted = [column for column in others if column.holds_formatted_numbers]
     _say(said, form, numbers, codes)
+    _say_of_texts(texts)
     _say_of_forms(formatted, rows.label, reading)
     doubtful = [column for column in others if column.may_hold_dates]
     _say_of_date_formats([column for column in others if column not in (*formatted, *doubtful)])
@@ -123,6 +127,7 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
         )
     named = dict.fromkeys([*reading.dates, *declared, *(column.name for column in dates), *of_dicts])
     kinds: dict[str, Any] = {"dates": tuple(named), "date_format": form or reading.date_format}
+    kinds["text"] = reading.text + _names(texts)
     if is_text:
         kinds["codes"] = _names(codes)
         kinds["numbers"] = reading.numbers + _names(numbers)
@@ -220,6 +225,15 @@ def _say(dates: list[Column], form: str, numbers: list[Column], codes: list[Colu
         warn(
             f"{listed_columns(shown)}: among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are missing "
             f"values, as empty cells are; use --category {typed(missing[0].name)} to read every value as a category"
+        )
+
+
+def _say_of_texts(texts: list[Column]) -> None:
+    if texts:
+        own = typed(texts[0].name)
+        warn(
+            f"{_shown(texts)}: text, read as its words; use --category {own} to read every value as a category, or "
+            f"--drop {own} to leave the column out"
         )
 
 

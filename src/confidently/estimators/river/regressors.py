@@ -11,6 +11,7 @@ from ...covariances.names import RANK
 from ...learner.dict_numbers import NumberRows
 from ...rules.ranges import check_choice
 from ...rules.rule import Rule
+from ...similar import hinting
 from ...stack.dict_rows import NumberStackRows
 from ...tasks.targets import Bounds, check_bounds
 from ...views.table import make_view
@@ -95,6 +96,7 @@ class OnlineRegressor(WeightsByName, DictRegressor):
 
     _rows: NumberRows
 
+    @hinting
     def __init__(
         self,
         rule: str | Rule = "ridge",

@@ -15,6 +15,7 @@ from ...learner.dicts import DictRows
 from ...models.model import Model
 from ...rules.ranges import check_choice
 from ...rules.rule import Rule
+from ...similar import hinting
 from ...stack.dict_rows import StackRows
 from ...views.view import View
 
@@ -85,6 +86,7 @@ class GaussianOnDicts(ConformalOnDicts):
 
     _rows: DictRows
 
+    @hinting
     def __init__(
         self,
         rule: str | Rule = "arow",

@@ -1,0 +1,106 @@
+"""The importance of features, compared with closed forms and with differences of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.feature_selection import RFE, SelectFromModel
+
+from confidently import AutoClassifier, AutoRegressor, Cosines, OnlineClassifier, OnlineRegressor, load, make_view
+from confidently.models.importance import importances, importances_by_name
+from confidently.models.stack_explanation import model_of_member
+
+GENERATOR = np.random.default_rng(0)
+X = GENERATOR.normal(size=(600, 5))
+Y = {"line": X[:, 1] > 0, "xor": X[:, 1] * X[:, 3] > 0, "classes": np.digitize(X[:, 1] + X[:, 3], [-1, 1])}
+
+
+@pytest.mark.parametrize("y", Y.values(), ids=Y)
+def test_those_of_a_line_are_squared_weights(y: np.ndarray) -> None:
+    model = OnlineClassifier().fit(X, y)
+    squares = (model.coef_**2).mean(axis=0)
+    assert model.feature_importances_ == pytest.approx(squares / squares.sum(), rel=1e-12)
+
+
+def test_those_of_a_standardized_column_do_not_depend_on_its_unit() -> None:
+    units = np.array([1.0, 1e6, 1.0, 1.0, 1e-6])
+    found = [
+        OnlineRegressor(view="standard").fit(X * unit, X[:, 1] + X[:, 2] / 2).feature_importances_
+        for unit in (1.0, units)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-9) and found[0][1:3] == pytest.approx([0.8, 0.2], abs=0.03)
+
+
+@pytest.mark.parametrize("unit_norm", [False, True])
+def test_those_of_cosines_are_squared_slopes(unit_norm: bool) -> None:
+    model = OnlineClassifier(view=make_view([Cosines(n=200, scale=0.5, unit_norm=unit_norm)])).fit(X, Y["classes"])
+    rows = np.random.default_rng(1).normal(size=(3000, 5))
+    if unit_norm:
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    directions, phase = (model.learner_.state[f"cosines.{name}"] for name in ("direction", "phase"))
+
+    def scores(at: np.ndarray) -> np.ndarray:
+        return np.cos(at @ directions + phase) @ model.coef_.T
+
+    step = 1e-5 * np.eye(5)
+    slopes = np.stack([(scores(rows + h) - scores(rows - h)) / 2e-5 for h in step])
+    squares = (slopes**2).mean(axis=(1, 2))
+    assert model.feature_importances_ == pytest.approx(squares / squares.sum(), abs=0.03)
+
+
+@pytest.mark.parametrize("y", Y.values(), ids=Y)
+def test_those_of_a_stack_are_the_mean_over_members(y: np.ndarray) -> None:
+    stack = AutoClassifier(random_state=0).fit(X, y)
+    important = {"line": [1], "xor": [1, 3], "classes": [1, 3]}[next(name for name, own in Y.items() if own is y)]
+    found = stack.feature_importances_
+    assert found.sum() == pytest.approx(1.0) and set(np.argsort(-found)[: len(important)]) == set(important)
+    members = [OnlineClassifier(), OnlineClassifier(view="standard,pairs")]
+    stack = AutoClassifier(members=members).fit(X, y)
+    model = stack.as_model()
+    parts = [importances(model_of_member(model, k)) for k in range(2)]  # type: ignore[arg-type]
+    weights = np.abs(stack.weights_)
+    assert stack.feature_importances_ == pytest.approx(weights @ parts / weights.sum(), rel=1e-12)
+
+
+def test_a_category_counts_as_its_values_do_in_the_mean_and_a_text_as_its_largest_word() -> None:
+    words = np.array(["good", "bad", "warm", "slow", "nice", "cold", "kind", "rude", "table", "menu"])
+    texts = [" ".join(GENERATOR.permutation(words)[:6]) for _ in range(300)]
+    frame = pd.DataFrame({"city": GENERATOR.choice(["Rome", "Oslo"], 300), "size": X[:300, 0], "note": texts})
+    with pytest.warns(UserWarning, match=r"column 'note': text, read as its words"):
+        model = OnlineClassifier().fit(frame, ["good" in text for text in texts])
+    by_feature = dict(zip(model.features_.name_of().values(), importances(model.as_model()), strict=True))
+    parts = [
+        (by_feature["city=Rome"] + by_feature["city=Oslo"]) / 2,
+        by_feature["size"],
+        max(part for name, part in by_feature.items() if name.startswith("note:")),
+    ]
+    assert model.feature_importances_ == pytest.approx(np.array(parts) / sum(parts), rel=1e-12)
+    by_name = importances_by_name(model.as_model())
+    assert next(iter(by_name)) == "note:good" and by_name["city"] == pytest.approx(parts[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [AutoClassifier, OnlineClassifier, AutoRegressor, OnlineRegressor])
+def test_scikit_learn_selects_by_them(kind: type, tmp_path: object) -> None:
+    target = Y["line"] if "Classifier" in kind.__name__ else 3 * X[:, 1] + X[:, 3]
+    assert not hasattr(kind(), "feature_importances_")
+    model = kind().fit(X, target)
+    assert SelectFromModel(kind(), importance_getter="feature_importances_").fit(X, target).get_support()[1]
+    assert RFE(kind(), n_features_to_select=1).fit(X, target).get_support().tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    model.save(f"{tmp_path}/model")
+    assert (load(f"{tmp_path}/model").feature_importances_ == model.feature_importances_).all()
+
+
+def test_a_kernel_has_none() -> None:
+    model = OnlineClassifier(covariance="kernel").fit(X[:60], Y["line"][:60])
+    assert not hasattr(model, "feature_importances_")
+    stack = AutoClassifier(members=[OnlineClassifier(covariance="kernel"), OnlineClassifier()]).fit(
+        X[:60], Y["line"][:60]
+    )
+    assert stack.feature_importances_.argmax() == 1
