@@ -56,6 +56,7 @@ GROUPS = {
         "measures": ("measures of predictions of files and frames", "data-frames-and-export.md"),
         "validation": ("progressive validation, over the rows", "comparing.md"),
         "comparison": ("comparison of rules in one pass", "comparing.md"),
+        "importances": ("importance of features", "inspecting.md"),
         "inspection": ("weights of features", "inspecting.md"),
         "explanations": ("contributions to the prediction of a row", "inspecting.md"),
         "drawn_weights": ("weights, drawn", "inspecting.md"),
@@ -135,11 +136,11 @@ NO: dict[tuple[str, str], No] = {
         for name in ("MIRA", "ContextualBandit")
     },
     **{
-        ("group_sets", name): No(NO_SCORES, "unexpected keyword argument 'coverage_by'")
+        ("group_sets", name): No(NO_SCORES, "has no parameter 'coverage_by'")
         for name in ("MIRA", "ContextualBandit")
     },
     ("group_sets", "OnlineMedLDA"): No(
-        "A document has words and no column of values.", "unexpected keyword argument 'coverage_by'"
+        "A document has words and no column of values.", "has no parameter 'coverage_by'"
     ),
     ("novelty", "OnlineMedLDA"): No(
         "Words that training has not seen are left out, so that a topic model does not see what is new in a document.",
@@ -150,13 +151,13 @@ NO: dict[tuple[str, str], No] = {
         for name, error in {
             "tables": "could not convert string", "measures": "evaluate takes a classifier or",
             "label_sets": "y should be a 1d array", "example_weights": "unexpected keyword argument 'sample_weight'",
-            "class_weights": "unexpected keyword argument 'class_weight'", "files": "no attribute 'fit_stream'",
+            "class_weights": "has no parameter 'class_weight'", "files": "no attribute 'fit_stream'",
             "commands": "unknown rule 'mira'", "dicts": "no attribute 'MIRA'",
             "dicts_of_labels": "no attribute 'MIRA'", "exact_resume": "no attribute 'save'",
             "merging": "merge takes", "clusters": "MIRA", "serving": "unknown rule 'mira'",
             "probabilities": "no attribute 'predict_proba'", "variances": "no attribute 'margin_distribution'",
             "abstention": "unknown rule 'mira'", "active_learning": "takes an OnlineClassifier or",
-            "onnx": "no attribute 'to_onnx'", "coefficients": "no attribute 'to_sklearn'",
+            "importances": "no attribute 'feature_importances_'", "coefficients": "no attribute 'to_sklearn'",
             "inspection": "unknown rule 'mira'", "explanations": "unknown rule 'mira'",
             "drawn_weights": "unknown rule 'mira'", "drawn_rows": "unknown rule 'mira'",
             "decision_maps": "margin_distribution",
@@ -170,7 +171,8 @@ NO: dict[tuple[str, str], No] = {
             "dicts_of_labels": "no attribute 'OnlineMedLDA'", "merging": "merge takes",
             "clusters": "OnlineMedLDA", "serving": "unknown field", "abstention": "got a topic model",
             "active_learning": "takes an OnlineClassifier or", "onnx": "no attribute 'to_onnx'",
-            "coefficients": "no attribute 'to_sklearn'", "inspection": "got a topic model",
+            "coefficients": "no attribute 'to_sklearn'", "importances": "no attribute 'feature_importances_'",
+            "inspection": "got a topic model",
             "explanations": "got a topic model", "drawn_weights": "got a topic model",
             "drawn_rows": "got a topic model",
         }.items()
@@ -185,8 +187,8 @@ NO: dict[tuple[str, str], No] = {
             "tables": "could not convert string", "measures": "evaluate takes a classifier or",
             "label_sets": "unhashable", "several_targets": "unhashable", "data_frames": "feature_names_in_",
             "example_weights": "unexpected keyword argument 'sample_weight'",
-            "class_weights": "unexpected keyword argument 'class_weight'",
-            "several_passes": "unexpected keyword argument 'passes'", "files": "no attribute 'fit_stream'",
+            "class_weights": "has no parameter 'class_weight'",
+            "several_passes": "has no parameter 'passes'", "files": "no attribute 'fit_stream'",
             "new_classes": "unexpected keyword argument 'classes'", "three_classes": "or use add_arm first",
             "commands": "unknown rule 'contextualbandit'", "dicts": "no attribute 'ContextualBandit'",
             "dicts_of_labels": "no attribute 'ContextualBandit'",
@@ -194,7 +196,8 @@ NO: dict[tuple[str, str], No] = {
             "probabilities": "no attribute 'predict_proba'", "intervals": "no attribute 'predict_interval'",
             "abstention": "unknown rule", "active_learning": "takes an OnlineClassifier or",
             "onnx": "no attribute 'to_onnx'", "coefficients": "no attribute 'to_sklearn'",
-            "validation": "Cannot clone object", "inspection": "unknown rule", "explanations": "unknown rule",
+            "importances": "no attribute 'feature_importances_'", "validation": "Cannot clone object",
+            "inspection": "unknown rule", "explanations": "unknown rule",
             "drawn_weights": "unknown rule", "drawn_rows": "unknown rule", "decision_maps": "margin_distribution",
         }.items()
     },

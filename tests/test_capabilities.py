@@ -251,6 +251,10 @@ def onnx(s):
     assert s.fitted().to_onnx().graph.node
 
 
+def importances(s):
+    assert s.fitted().feature_importances_.sum() == pytest.approx(1.0)
+
+
 def coefficients(s):
     own = {"view": None} if s.name == "OnlineClassifier" else {}
     predictor, model = s.fitted(**own).to_sklearn(), s.fitted(**own)

@@ -104,6 +104,18 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("names", [np.array([3, 7]), np.array(["a", "b", "c"])], ids=["two", "three"])
+def test_an_onnx_graph_predicts_alike(names, dtype):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X = np.random.default_rng(0).normal(size=(90, 4))
+    model = MIRA().fit(X, names[np.digitize(X[:, 0], [-0.4, 0.4]) % len(names)])
+    session = onnxruntime.InferenceSession(model.to_onnx(dtype).SerializeToString())
+    label, scores = session.run(None, {"X": X.astype(dtype)})
+    assert (label == model.predict(X)).all()
+    assert scores.squeeze() == pytest.approx(model.decision_function(X), abs=1e-5 if dtype == "float32" else 1e-12)
+
+
 def test_rows_that_take_the_weights_out_of_range_are_one_error_and_undone():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 3
     model = MIRA(gamma=1.0, C=np.inf).fit(X, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,6 +21,9 @@ from ..data.memory.validation import validated
 from ..rules.ranges import POSITIVE, Range, check_number
 from ..similar import hinting
 from .parameters import check_passes
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 class MIRA(ClassifierMixin, BaseEstimator):
@@ -183,6 +186,32 @@ class MIRA(ClassifierMixin, BaseEstimator):
     def intercept_(self) -> np.ndarray:
         check_is_fitted(self)
         return self._intercepts()
+
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of ``scores``.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs ``label``, shape (n,), and ``scores``, those of :meth:`decision_function`, shape (n, 1) for
+            two classes, otherwise (n, n_classes). MIRA has no probabilities.
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            For an unknown type.
+        """
+        from ..models.onnx_export import scores_to_onnx  # only here, to save start-up time
+
+        names = getattr(self, "feature_names_in_", None)
+        return scores_to_onnx(self.coef_, self.intercept_, self.classes_, None if names is None else list(names), dtype)
 
     def _coefficients(self) -> np.ndarray:
         return self._by_class(self._weights[: self.n_features_in_])

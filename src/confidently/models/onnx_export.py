@@ -123,6 +123,27 @@ def to_onnx(
     return finished(graph, learner.n_features, outputs, feature_names)
 
 
+def scores_to_onnx(
+    coef: np.ndarray, intercept: np.ndarray, classes: np.ndarray, feature_names: list[str] | None = None,
+    dtype: str = "float32",
+) -> ModelProto:  # fmt: skip
+    """Return the predictor of a linear classifier without probabilities; errors as of :func:`to_onnx`."""
+    from onnx import TensorProto, helper
+
+    graph = new_graph(dtype)
+    scores = graph.add("Gemm", "X", graph.constant(coef), graph.constant(intercept), name="scores", transB=1)
+    if len(coef) == 1:
+        positive = graph.add("Cast", graph.add("Greater", scores, graph.constant(0.0)), to=TensorProto.INT64)
+        number = graph.add("Reshape", positive, graph.constant([-1], np.int64))
+    else:
+        number = graph.add("ArgMax", scores, axis=1, keepdims=0)
+    graph.add("Gather", graph.constant(classes, np.int64), number, name="label")
+    kind = TensorProto.STRING if classes.dtype.kind in "OUS" else TensorProto.INT64
+    values = helper.make_tensor_value_info
+    outputs = [values("label", kind, ["n"]), values("scores", _type(graph), ["n", len(coef)])]
+    return finished(graph, coef.shape[1], outputs, feature_names)
+
+
 def new_graph(dtype: str) -> Graph:
     """Return an empty graph; the errors are those of :func:`to_onnx`."""
     check_choice("dtype", dtype, TYPES)

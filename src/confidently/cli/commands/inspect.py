@@ -130,8 +130,8 @@ def inspect(
     if kernel:
         _show_kernel(model, model_facts(model, model_path), top, class_name, as_json)
         return
-    if stack and not (members or sort or class_name is not None):
-        _show_importances(model, model_facts(model, model_path), top, plot, as_json)
+    if stack and not (as_json or members or sort or class_name is not None):
+        _show_importances(model, model_facts(model, model_path), top, plot)
         return
     show = _show_stack if stack else _show_model
     show(model, model_facts(model, model_path), top, sort or SORTS[0], class_name, plot, as_json)
@@ -222,7 +222,7 @@ def _features(kept: KeptExample) -> str:
 # --- a stack ---------------------------------------------------------------------------------------------------------
 
 
-def _show_importances(model: Model, facts: dict[str, Any], top: int, plot: str | None, as_json: bool) -> None:
+def _show_importances(model: Model, facts: dict[str, Any], top: int, plot: str | None) -> None:
     from ...models.importance import importances_by_name
 
     found = importances_by_name(model)
@@ -230,10 +230,6 @@ def _show_importances(model: Model, facts: dict[str, Any], top: int, plot: str |
         from ..output.plots import plot_importances, save_plot
 
         save_plot(plot_importances(dict(islice(found.items(), top))), plot)
-    if as_json:
-        listed = [{"feature": name, "importance": part} for name, part in islice(found.items(), top)]
-        say(json.dumps({**facts, "importances": listed}))
-        return
     rows = [["feature", "importance"], *([str(name), percent(part)] for name, part in islice(found.items(), top))]
     title = f"importance of {counted(len(found), 'feature')}, over all members (--members shows these)"
     say(f"{model_text(facts, members=False)}\n\n{title}\n{aligned(rows)}{_drawn(plot)}")
@@ -247,11 +243,14 @@ def _show_stack(
 
         save_plot(plot_members(model.learner), plot)
     if as_json:
+        from ...models.importance import importances_by_name
+
         members = [
             {"member": name, "classes": [view_facts(view) for view in of_class(views, class_name)]}
             for name, views in member_views(model, top, len(model.learner.names), sort)
         ]
-        say(json.dumps({**facts, "weights": members}))
+        importances = dict(islice(importances_by_name(model).items(), top))
+        say(json.dumps({**facts, "importances": importances, "weights": members}))
     else:
         say("\n\n".join([model_text(facts), *members_text(model, top, class_name, sort)]) + _drawn(plot))
 
