@@ -30,10 +30,13 @@ def written(path, rows):
 def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
     model = tmp_path / "m.cw"
     ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
-    text = ok("inspect", model, "--top", 2)
+    text = ok("inspect", model, "--top", 2, "--members")
     assert text.count(": the largest effects of") == 3 and "positive for yes" in text
-    found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
-    stack = load(model)
+    facts, stack = json.loads(ok("inspect", model, "--json")), load(model)
+    assert list(facts["importances"].values()) == pytest.approx(sorted(stack.feature_importances_, reverse=True))
+    important, short = next(iter(facts["importances"])), ok("inspect", model, "--top", 1)
+    assert f"\n{important}" in short and "--members" in short and "logistic" not in short
+    found = {entry["member"]: entry["classes"] for entry in facts["weights"]}
     assert set(found) == {name for name in stack.members_ if "cosines" not in name}  # which have none of features
     weights = dict(zip(stack.members_, abs(stack.weights_), strict=True))
     assert weights[next(iter(found))] == max(weights[name] for name in found)
@@ -62,7 +65,7 @@ def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     for part in ("members", "features"):
         assert sum(one["mean"] for one in found[part]) == pytest.approx(found["margin"]["mean"])
     assert found["features"][0]["feature"] in ("k1x3", "k1x4")
-    assert "--class NAME shows the weights of features for a class" in ok("inspect", model)
+    assert "--class NAME shows the weights of features for a class" in ok("inspect", model, "--members")
     of_class = ok("inspect", model, "--class", "c1")
     assert "positive for c1" in of_class and "k1x" in of_class and "positive for c2" not in of_class
 
@@ -135,7 +138,7 @@ def test_several_numbers_are_inspected_output_by_output(ok, tmp_path):
     X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
     model = tmp_path / "m.cw"
     AutoRegressor().fit(X, np.column_stack([Y, X[:, 0], -Y])).save(model)
-    text = ok("inspect", model)
+    text = ok("inspect", model, "--members")
     for name in ("RMSE", *(f"of what it sees, for output {k}" for k in range(3))):
         assert name in text
     found = json.loads(ok("inspect", model, "--json"))

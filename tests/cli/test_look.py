@@ -120,17 +120,19 @@ def test_keys_within_objects_and_lists_have_a_column_each(ok, tmp_path):
     assert {name: column["type"] for name, column in found.items()} == types | {"a.b": "number", "tags": "category"}
     assert found["z"] == {
         "name": "z", "type": "number", "missing": 0, "distinct": 2, "examples": ["[1, 2]", "[3]"],
-        "is_like_text": False,
     }  # fmt: skip
 
 
-def test_the_command_reads_columns_that_look_like_text_as_text(ok, tmp_path):
+def test_columns_of_texts_are_text(ok, tmp_path):
     path = tmp_path / "tickets.csv"
     lines = [f"{k},a message of some words number {k},{'ab'[k % 2]}" for k in range(100)]
     path.write_text("\n".join(["id,the message,label", *lines]))
-    found, fewer = looked(ok, path), looked(ok, path, "--drop", "the message")
-    assert found["command"] == f"confidently train {path} --text 'the message' -o tickets.cw"
-    assert "--text" not in fewer["command"]
+    found = looked(ok, path)
+    assert found["command"] == f"confidently train {path} -o tickets.cw"
+    assert [(column["name"], column["type"]) for column in found["columns"]] == [
+        ("id", "number"),
+        ("the message", "text"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["label,a\nx,1\ny\n", "label,a\n", "", '{"a": 1}\n{"label": "x", "a": 1}\n'])

@@ -321,7 +321,7 @@ def _():
     return text(rows, ("age", "town", "member", "late", "label"))
 
 
-@file("notes.csv", types=BASIC | {"note": "text"}, options=("--text", "note"))
+@file("notes.csv", types=BASIC | {"note": "text"})
 def _():
     """Text with quotes and line breaks."""
     random, words = Random(3), ("broken", "late", "fine", "kind", "never", "again")

@@ -18,18 +18,35 @@ TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(2
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-def test_texts_taken_as_categories(tmp_path, suffix):
+def test_texts_are_read_as_their_words(tmp_path, suffix):
     labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
-    file = write(tmp_path / f"a.{suffix}", {"label": labels, "text": TEXTS, "place": places, "n": range(200)})
+    table = {
+        "label": labels,
+        "text": TEXTS,
+        "place": places,
+        "name": [f"name {k}" for k in range(200)],
+        "n": range(200),
+    }
+    file = write(tmp_path / f"a.{suffix}", table)
     [message] = said(file, multilabel=False)
-    assert "column 'text' has 200 different long values in the first 200 rows" in message
-    assert "--text text" in message and "--drop text" in message
+    assert message.startswith("column 'text': text, read as its words; use --category text ")
     for how in ({"text": "text"}, {"text": "text", "ngrams": (1, 2), "analyzer": "char"}, {"drop": "text"}):
         assert not said(file, multilabel=False, **how)
-    assert not said(file, ignore_labels=True, freeze=True)  # to predict, it is too late
-    assert not said(write(tmp_path / f"b.{suffix}", {"label": labels[:90], "text": TEXTS[:90]}), multilabel=False)
-    names = write(tmp_path / f"c.{suffix}", {"label": labels, "name": [f"name {k}" for k in range(200)]})
-    assert not said(names, multilabel=False)
+    assert not said(file, multilabel=False, category=("text",))
+    [batch] = open_stream(file, multilabel=False, text="text")
+    names = set(batch.new_features.names)
+    assert {"text:message", "place=place 3 with a long long name", "name=name 7", "n"} < names
+    assert not said(write(tmp_path / f"b.{suffix}", {"label": labels[:19], "text": TEXTS[:19]}), multilabel=False)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_long_values_without_words_taken_as_categories(tmp_path, suffix):
+    long = [text.replace(" ", "-") for text in TEXTS]
+    [message] = said(
+        write(tmp_path / f"a.{suffix}", {"label": [k % 2 for k in range(200)], "path": long}), multilabel=False
+    )
+    assert "column 'path' has 200 different long values in the first 200 rows" in message
+    assert "--text path" in message and "--drop path" in message
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -116,7 +133,7 @@ def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
         warnings.simplefilter("always")
         code, out, err = call("train", file, "--rule=arow", "-q", "-o", model)
         assert code == 0 and out.startswith("rows       200\n")
-        assert err.startswith("confidently: warning: column 'text' has 200 ") and err.count("\n") == 1
+        assert err.startswith("confidently: warning: column 'text': text, read as its words") and err.count("\n") == 1
         code, out, err = call("train", file, "--rule=arow", "-q", "-o", model, "--text", "text", "--passes", 2)
         assert code == 0 and err == ""
 

@@ -13,13 +13,14 @@ from ..wording import first_of, typed
 from .batch import Batch
 from .formats.delimiters import first_rows, usual_cells
 from .formats.files import Path
-from .formats.first_cells import MIN_TEXT_FRACTION, is_long
+from .formats.first_cells import is_long
 from .formats.inference import warn_of_mixed
 from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
 from .sources.source import display_name, is_stored
 from .warning import warn
 
+MIN_TEXT_FRACTION = 0.5  # of the rows
 MIN_CATEGORY_ROWS = 100  # fewer do not show what a column of categories is
 MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
 MAX_TEXT_CELLS = 2  # a label and a text
@@ -65,7 +66,7 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
                 f"column {column!r} ({cells[column][0]}) has {values:,} different values {shown}; use {option}, or "
                 f"--category {own} to leave them"
             )
-        elif looks_like_text(long[column], len(batch)):
+        elif long[column] >= MIN_TEXT_FRACTION * len(batch):
             warn(
                 f"column {column!r} has {long[column]:,} different long values {shown}; use --text {own} to read their "
                 f"words, or --drop {own} to leave the column out"
@@ -82,11 +83,6 @@ def warn_of_odd_cells(batch: Batch, reading: ReaderOptions, told: set[str]) -> N
     found = {column: cell for column, cell in batch.odd if column not in told and column not in reading.mixed}
     told.update(found)
     warn_of_mixed(found)
-
-
-def looks_like_text(long: int, rows: int) -> bool:
-    """Return whether a column of categories looks like text, given its different long cells in the first rows."""
-    return rows >= MIN_CATEGORY_ROWS and long >= MIN_TEXT_FRACTION * rows
 
 
 def _option_of_forms(column: str, cells: list[str]) -> str:

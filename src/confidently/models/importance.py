@@ -65,9 +65,10 @@ def importances_of_columns(model: Model, columns: Sequence[str]) -> np.ndarray:
     assert model.features is not None
     known, found, name_of = set(columns), importances(model), model.features.name_of()
     names = [name_of.get(j, "") for j in range(len(found))]
-    by_column = _by_column([_column_of(name, known) for name in names], names, found)
-    total = np.array([by_column.get(column, 0.0) for column in columns])
-    return total / (total.sum() or 1.0)
+    of_column = np.array([_column_of(name, known) for name in names])
+    named = of_column != ""
+    by_column = _by_column(of_column[named].tolist(), np.array(names)[named].tolist(), found[named])
+    return np.array([by_column.get(column, 0.0) for column in columns])
 
 
 def _by_column(columns: Sequence[str | int], names: Sequence[str | int], found: np.ndarray) -> dict[str | int, float]:
@@ -79,9 +80,9 @@ def _by_column(columns: Sequence[str | int], names: Sequence[str | int], found: 
     for column, name, size in zip(columns, names, found.tolist(), strict=True):
         parts.setdefault(column, {}).setdefault(str(name)[len(str(column)) :][:1], []).append(size)
     joined: dict[str, Callable[[list[float]], float]] = {"=": fmean, "^": max, ":": max}
-    return {
-        column: sum(joined.get(mark, sum)(sizes) for mark, sizes in kinds.items()) for column, kinds in parts.items()
-    }
+    by_column = {c: sum(joined.get(mark, sum)(sizes) for mark, sizes in kinds.items()) for c, kinds in parts.items()}
+    total = sum(by_column.values()) or 1.0
+    return {column: part / total for column, part in by_column.items()}
 
 
 def _column_of(name: str, known: set[str]) -> str:

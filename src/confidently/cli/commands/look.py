@@ -99,7 +99,7 @@ def look(ctx: click.Context, /, data: tuple[str, ...], save: str | None, as_json
         "complete": rows.complete and len(files) == 1, "label": _label(reading, label, rows, regression),
         "weight": reading.weight, "missing": list(reading.missing or ()), "n_columns": n_columns, "columns": columns,
         "features": len(rows.features) if reading.named else rows.width,
-        "command": _command(ctx, data, reading, label, [one["name"] for one in columns if one["is_like_text"]]),
+        "command": _command(ctx, data, reading, label),
     }  # fmt: skip
     say(json.dumps(facts) if as_json else _text(facts, options["label"] is not None))
 
@@ -226,9 +226,6 @@ def _outermost(path: str, known: Collection[str]) -> str:
 
 def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) -> dict[str, Any]:
     """Return what the cells of a column are; among numbers, words such as NA are no values, but missing."""
-    from ...data.advice import looks_like_text
-    from ...data.formats.first_cells import is_long
-
     if types <= {"number", "date"}:
         cells = [cell if has_value else "" for cell, has_value in zip(cells, filled, strict=True)]
     different = Counter(cell for cell in cells if cell)
@@ -237,7 +234,6 @@ def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) ->
     return {
         "name": name, "type": " and ".join(sorted(types)) or "empty", "missing": cells.count(""),
         "distinct": len(different), "examples": list(different)[:MAX_EXAMPLES],
-        "is_like_text": types == {"category"} and looks_like_text(sum(map(is_long, different)), len(cells)),
     }  # fmt: skip
 
 
@@ -269,10 +265,8 @@ def _save(path: str, file: str, reading: ReaderOptions, columns: Sequence[dict[s
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _command(
-    ctx: click.Context, data: Sequence[str], reading: ReaderOptions, label: str | None, texts: Sequence[str]
-) -> str:
-    """Return the command that trains on the data as they were read here, but for columns that look like text."""
+def _command(ctx: click.Context, data: Sequence[str], reading: ReaderOptions, label: str | None) -> str:
+    """Return the command that trains on the data as they were read here."""
     given = [text for text in ctx.find_root().obj[1:] if text != "--json"]
     if (saved := ctx.params["save"]) is not None:
         k = next(k for k, text in enumerate(given) if text.startswith("--save"))
@@ -282,7 +276,6 @@ def _command(
     while PurePath(name).suffix in COMPRESSED:
         name = PurePath(name).stem
     missing = " --label NAME" if reading.file_format.columns and label is None else ""
-    missing += "".join(f" --text {shlex.quote(column)}" for column in texts)
     model = shlex.quote(f"{PurePath(name).stem or 'model'}.cw")
     return f"{shlex.join(['confidently', 'train', *given])}{missing} -o {model}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from itertools import islice
@@ -25,8 +26,9 @@ MAX_VALUES = 1_000_000  # of JSON lines that are looked at
 MIN_CODES = 3  # different values that are not numbers, or times of day
 MIN_NUMBERS = 5  # that may be codes
 MIN_LIKE_CODES = 0.5  # of the numbers
-MIN_TEXTS, MIN_TEXT_FRACTION = 20, 0.5  # cells of a column of text, and the part of them that are a text of their own
+MIN_TEXTS, MIN_OWN_TEXTS = 20, 0.8  # cells of a column of text, and the part of them that are a text of their own
 MIN_TEXT_BYTES, MIN_WORDS = 24, 3  # of a cell that is a text
+WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class Column(NamedTuple):
@@ -87,8 +89,8 @@ class Column(NamedTuple):
         texts = self.samples
         if len(texts) < MIN_TEXTS or self.others > self.cells.others or self.cells.numbers:
             return False
-        own = {text for text in texts if is_long(text) and len(text.split()) >= MIN_WORDS}
-        return len(own) >= MIN_TEXT_FRACTION * len(texts)
+        own = {text for text in texts if is_long(text) and len(WORD.findall(text)) >= MIN_WORDS}
+        return len(own) >= MIN_OWN_TEXTS * len(texts)
 
     @property
     def is_mixed(self) -> bool:

@@ -36,7 +36,7 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     formats:
 
     * If all are dates of one form, or times of day, it holds dates.
-    * If at least half are texts of three words and more that differ from each other, it holds text.
+    * If most are texts of three words and more that differ from each other, it holds text.
     * A number that lies far outside the others of its column, such as -999, again and again, is a missing value.
     * Labels with commas are one class each, unless they combine few labels in many ways.
 
