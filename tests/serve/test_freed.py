@@ -1,6 +1,7 @@
 """Memory and disk of deleted models, which the system gets back at once."""
 
-from contextlib import closing
+import os
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -22,8 +23,13 @@ def resident(server):
 
 
 def stored(folder):
-    """Bytes of all files of a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes of all files of a folder, of which some may be deleted meanwhile."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.stat(os.path.join(place, name)).st_size
+    return total
 
 
 def fill(client):

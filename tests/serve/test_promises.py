@@ -529,7 +529,7 @@ def check(machine, examples, steps):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(6, 20), pytest.param(60, 60, marks=pytest.mark.long("60 lives of 60 steps"))]
+    ("examples", "steps"), [(6, 20), pytest.param(15, 60, marks=pytest.mark.long("15 lives of 60 steps"))]
 )
 @pytest.mark.parametrize("machine", [Rows, Decisions])
 def test_the_server_keeps_its_promises(machine, examples, steps):
