@@ -51,4 +51,4 @@ def test_what_cannot_be_known_is_said(folder):
     assert "The policy never chooses what the log did" in never.stdout
     (folder / "m.cw").write_text("no archive")
     wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
-    assert wrong.returncode == 2 and "--policy and --min-propensity are for a model of train --bandit" in wrong.stderr
+    assert wrong.returncode == 2 and "--policy: for a model of train --bandit; omit it" in wrong.stderr
