@@ -217,6 +217,8 @@ def _of_lines(path: Path, log: _Log) -> Iterator[LoggedDecision]:
 
 
 def _of_record(record: dict[str, Any], ids: list[str] | None, labeled: bool) -> Iterator[LoggedDecision]:
+    if "_label_ca" in record:
+        raise ValueError("_label_ca: continuous actions (--cats) are not read; round them to a few actions")
     if personalizer.is_exported(record):
         yield from personalizer.decisions_of(record, labeled)
     elif "actions" not in record and (ids is not None or vw_json.is_vw(record)):

@@ -133,11 +133,19 @@ def _objects(given: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def actions_of(context: Mapping[str, Any]) -> list[Action]:
-    """Return the actions of a context: each is called by its ``_tag``, by ``i.id`` or by its number from 0."""
+    """Return the actions of a context, whose ids are their ``_tag``, their ``i.id`` or their numbers from 0.
+
+    The number is added to an id that is there before.
+    """
     given = context["_multi"]
     if not isinstance(given, list):
         raise TypeError(f"_multi: expected a list of actions, got {given!r}")
-    return [_action(k, one) for k, one in enumerate(given)]
+    actions, ids = [_action(k, one) for k, one in enumerate(given)], set[str]()
+    for k, one in enumerate(actions):
+        if one.id in ids:
+            actions[k] = one._replace(id=f"{one.id} ({k})")
+        ids.add(actions[k].id)
+    return actions
 
 
 def _action(k: int, given: Mapping[str, Any]) -> Action:

@@ -29,8 +29,6 @@ def decisions_of(
     in its object, or beside ``_labelIndex``, its number from 0. Without, the line is one of ``--cb K``, whose actions
     are called ``ids``. A label is the text of Vowpal Wabbit, or an object of ``Action``, ``Cost`` and ``Probability``.
     """
-    if "_label_ca" in record:
-        raise ValueError("_label_ca: continuous actions are not read; round them to a few actions")
     if OF_ACTIONS not in record:
         if ids is None:
             raise ValueError("it has no _multi, the list of actions; use --actions K for the actions of --cb K")

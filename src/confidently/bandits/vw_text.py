@@ -53,7 +53,7 @@ class RowsOfText:
         self.hashed, how = bits is not None, {"vocabulary": True} if bits is None else {"bits": bits}
         self.reading = ReaderOptions(format="vw", normalize="none", **how)
         self.request = ReadRequest(ignore_labels=True)
-        self.parser = parser_of(self.reading, self.request, own_columns=False)
+        self.parser = parser_of(self.reading, self.request, own_columns=True)
         self.numbering = _core.Numbering(self.request.options(self.reading))
         self.keys, self.names = [np.zeros(0, np.uint32)], list[str]()
 
@@ -62,7 +62,7 @@ class RowsOfText:
         try:
             self.parser.parse(b"", text, first)
         except ValueError:
-            self.parser = parser_of(self.reading, self.request, own_columns=False)
+            self.parser = parser_of(self.reading, self.request, own_columns=True)
             raise
         self.parser.number(self.numbering)
         found = self.parser.take()
