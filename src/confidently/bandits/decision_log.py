@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.batch import DataError
+from ..data.formats.delimiters import with_delimiter
 from ..data.formats.guess import format_of_content
 from ..data.formats.lines import pieces
 from ..data.formats.table import format_of_suffix
@@ -164,10 +165,19 @@ class _Log(NamedTuple):
             raise DataError(f"{display_name(path)}: --{option} is for tables ({', '.join(TABLES)}); omit it")
         return found
 
+    def reading(self, path: Path, format: str) -> ReaderOptions:
+        """Return how to read a table; ``DataError``: the options do not fit it."""
+        try:
+            return with_delimiter(path, ReaderOptions(format=format, **self.tables))
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(f"{display_name(path)}: {error}") from None
+
 
 def _decisions(paths: Sequence[Path], log: _Log) -> Iterator[LoggedDecision]:
     formats, of_tables = {path: log.format_of(path) for path in paths}, log.ids
-    tables = {path: ReaderOptions(format=format, **log.tables) for path, format in formats.items() if format in TABLES}
+    tables = {path: log.reading(path, format) for path, format in formats.items() if format in TABLES}
     if tables and of_tables is None:
         of_tables = actions_in_tables(tables, log.columns)
     for path in paths:

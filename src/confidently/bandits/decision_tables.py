@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -120,11 +121,14 @@ def read_table(
         As :func:`read_decisions`.
     """
     roles = columns.found(path, reading, ("chosen", "probability", "reward") if labeled else ())
-    used = [one for one in roles if one is not None]
+    role_columns = {
+        role: one for role, one in [*roles._asdict().items(), ("weight", reading.weight)] if one is not None
+    }
+    used = list(role_columns.values())
     others = [one for one in NO_FEATURES if one in column_names(path, reading) and one not in (*used, *reading.only)]
     drop = tuple(dict.fromkeys([*reading.drop, *used, *others]))
-    how = replace(reading, drop=drop, only=tuple(one for one in reading.only if one not in drop))
-    names, number = list[str](), reading.number_format()
+    how = replace(reading, drop=drop, weight=None, only=tuple(one for one in reading.only if one not in drop))
+    names, number = list[str](), partial(_number, reading.number_format(), reading.missing or ())
     actions = [Action(one) for one in ids]
     places = {one: k for k, one in enumerate(ids)}
 
@@ -132,14 +136,14 @@ def read_table(
         chosen, probability, reward = (cells[role] for role in ("chosen", "probability", "reward"))
         if chosen not in places:
             raise ValueError(f"chosen {chosen!r} is not among the actions")
-        numbers = [_number(number, text) for text in (probability, reward)]
-        if numbers[0] is None:
-            raise ValueError("it lacks a probability")
-        return {"chosen": places[chosen], "probability": numbers[0], "reward": numbers[1]}
+        known = {"probability": number(probability), "weight": number(cells.get("weight", "1"))}
+        if missing := [name for name, value in known.items() if value is None]:
+            raise ValueError(f"it lacks a {missing[0]}")
+        return known | {"chosen": places[chosen], "reward": number(reward)}
 
     for batch in _batches(path, how, used, skipping):
         names += [] if batch.new_features is None else list(batch.new_features.names)
-        kept = {role: list(batch.kept[one]) for role, one in roles._asdict().items() if one is not None}
+        kept = {role: list(batch.kept[one]) for role, one in role_columns.items()}
         start, row_of = batch.start.tolist(), _places(batch)
         for k in range(len(batch)):
             entries, found = slice(start[k], start[k + 1]), None
@@ -149,8 +153,7 @@ def read_table(
                 context = {names[j]: value for j, value in zip(columns_of_row, values, strict=True)}
                 if not _core.is_missing(cells.get("slot", "")):
                     context = in_slot(context, {roles.slot: cells["slot"]})
-                weight = 1.0 if batch.weights is None else float(batch.weights[k])
-                found = LoggedDecision(context, actions, weight=weight, place=row_of(k))
+                found = LoggedDecision(context, actions, place=row_of(k))
                 found = found._replace(**label_of(cells)) if labeled else found
             if found is not None:
                 yield found
@@ -174,9 +177,9 @@ def _places(batch: Batch) -> Callable[[int], str]:
     return lambda k: f"{name} {int(first) + k}"
 
 
-def _number(form: _core.NumberFormat, text: str) -> float | None:
+def _number(form: _core.NumberFormat, missing: Sequence[str], text: str) -> float | None:
     """Return the number of a cell; ``None`` if it is missing; ``ValueError``: it is something else."""
-    if not text.strip() or _core.is_missing(text):
+    if not text.strip() or text in missing or _core.is_missing(text):
         return None
     if text in ("true", "True", "false", "False"):  # as Parquet has them
         return float(text in ("true", "True"))
