@@ -36,6 +36,11 @@ def test_other_forms_are_one_error(tmp_path, how, text, message):
     assert read(tmp_path, how, text, on_error="skip") == []
 
 
+@pytest.mark.parametrize(("how", "text", "expected"), [FORMS[k][1:] for k in (0, 9, 15)])
+def test_a_byte_order_mark_is_no_part(tmp_path, how, text, expected):
+    assert len(read(tmp_path, how, f"\ufeff{text}")) == len(expected)
+
+
 def test_features_have_the_names_of_requests(tmp_path):
     [text] = read(tmp_path, "cb", "1:0:0.5 |guest old:2 city=rome |day hot | dry\n")
     [line] = read(tmp_path, "cb json", '{"guest": {"old": 2, "city": "rome"}, "day": {"hot": 1}, "dry": 1}')

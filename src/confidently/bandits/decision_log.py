@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def read_decisions(
     ...     for one in read_decisions(file.name, actions=2):
     ...         print(one.context, one.actions[one.chosen].id, one.probability, one.reward)
     {'user.age': 0.3} 2 0.5 1.0
-    {'user.new': 1.0} 1 0.5 -0.0
+    {'user.new': 1.0} 1 0.5 0.0
     """
     if format not in (None, "jsonl", "vw", *TABLES):
         raise ValueError(f"format: expected jsonl, vw or one of {', '.join(TABLES)}, got {format!r}")
@@ -202,10 +203,10 @@ def _format_of(path: Path) -> str:
         return named
     begun = b""
     for chunk, _ in peek_chunks(path, "utf-8"):
-        begun += chunk
-        if (first := begun.lstrip()) and b"\n" in first:
+        begun = (begun + chunk).removeprefix(BOM_UTF8).lstrip()
+        if b"\n" in begun:
             break
-    first = begun.lstrip().partition(b"\n")[0]
+    first = begun.partition(b"\n")[0]
     if first.startswith(b"{"):
         return "jsonl"
     guessed = format_of_content(path) if named is None and b"|" not in first else None
@@ -241,8 +242,8 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a file that are not empty, each with its place."""
     name = display_name(path)
     for piece in pieces(read_chunks(path)):
-        lines = (piece.begun + piece.text[: piece.text.rfind(b"\n") + 1]).splitlines()
-        for number, line in enumerate(lines, start=piece.line):
+        *complete, _ = (piece.begun + piece.text).split(b"\n")
+        for number, line in enumerate(complete, start=piece.line):
             if line.strip():
                 yield f"{name}, line {number}", line
 

@@ -77,7 +77,7 @@ def _chosen(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chosen action of a line of one decision, its probability and its reward."""
     chosen = int(record["_labelIndex"]) if "_labelIndex" in record else int(record["a"][0]) - 1
     probability = float(record.get("_label_probability", record.get("p", [0.0])[0]))
-    reward = -float(record["_label_cost"]) if "_label_cost" in record else None
+    reward = 0.0 - float(record["_label_cost"]) if "_label_cost" in record else None
     return {"chosen": chosen, "probability": probability, "reward": reward}
 
 
@@ -98,7 +98,7 @@ def of_slots(context: Mapping[str, Any], outcomes: Sequence[Mapping[str, Any]] |
             yield LoggedDecision(own, there)
             continue
         chosen, probability, cost = int(outcome["_a"][0]), float(outcome["_p"][0]), outcome.get("_label_cost")
-        yield LoggedDecision(own, there, chosen, probability, None if cost is None else -float(cost))
+        yield LoggedDecision(own, there, chosen, probability, None if cost is None else 0.0 - float(cost))
         actions[chosen] = actions[chosen]._replace(excluded=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -27,7 +28,8 @@ class Cost(NamedTuple):
 
     @property
     def reward(self) -> float | None:
-        return None if self.cost is None else -self.cost
+        """Minus the cost, which is never -0.0."""
+        return None if self.cost is None else 0.0 - self.cost
 
 
 def words_before(where: str, line: bytes) -> list[str]:
@@ -38,7 +40,7 @@ def words_before(where: str, line: bytes) -> list[str]:
     DataError
         If there is no |, a label touches it, or the line is of another reduction.
     """
-    head, bar, _ = line.partition(b"|")
+    head, bar, _ = line.removeprefix(BOM_UTF8).partition(b"|")
     if not bar:
         raise DataError(
             f"{where}: no | in a line of Vowpal Wabbit's text; write one in each, even without any features, or a log "

@@ -171,8 +171,8 @@ def decisions_in_text(
 
 def _lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
     for piece in pieces(read_chunks(path)):
-        complete = piece.text[: piece.text.rfind(b"\n") + 1]
-        yield from enumerate((piece.begun + complete).splitlines(keepends=True), start=piece.line)
+        *complete, _ = (piece.begun + piece.text).split(b"\n")
+        yield from enumerate((line + b"\n" for line in complete), start=piece.line)
 
 
 def adf_heads(name: str, lines: Lines) -> Head:
