@@ -121,6 +121,15 @@ def test_columns_that_are_not_there(tmp_path, options, message):
         list(read_decisions(path, **options))
 
 
+def test_a_table_without_a_suffix_and_an_odd_one(tmp_path):
+    for name in ("log.csv", "log.parquet"):
+        path = converted(tmp_path, name)
+        assert len(list(read_decisions(path.rename(tmp_path / "log")))) == 3
+    with pytest.raises(DataError, match="is empty"):
+        (tmp_path / "log.txt").write_text("")
+        list(read_decisions(tmp_path / "log.txt"))
+
+
 def test_invalid_arguments(tmp_path):
     for options, message in (
         ({"actions": 0}, "actions: expected a number from 1 to 100,000, got 0"),

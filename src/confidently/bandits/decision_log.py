@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from .vw_text import read_text
 
 LEAST = 1e-12  # probability of all other actions, below which their mean reward does not matter
 MAX_ACTIONS = 100_000
+MAX_BEGUN = 1 << 16  # bytes of a first line that show what it is
 TABLES = ("csv", "tsv", "parquet", "feather")
 
 Path = str | os.PathLike[str]
@@ -201,16 +203,21 @@ def _format_of(path: Path) -> str:
     named = format_of_suffix(path)
     if named in TABLES:
         return named
+    guessed = ""
+    if named is None:
+        with suppress(OSError, ValueError):  # raised again when the file is read
+            guessed = format_of_content(path) or ""
+    if guessed in TABLES[2:]:
+        return guessed
     begun = b""
     for chunk, _ in peek_chunks(path, "utf-8"):
         begun = (begun + chunk).removeprefix(BOM_UTF8).lstrip()
-        if b"\n" in begun:
+        if b"\n" in begun or len(begun) > MAX_BEGUN:
             break
     first = begun.partition(b"\n")[0]
     if first.startswith(b"{"):
         return "jsonl"
-    guessed = format_of_content(path) if named is None and b"|" not in first else None
-    return guessed if guessed in TABLES else "vw"
+    return guessed if guessed in TABLES and b"|" not in first else "vw"
 
 
 def _of_lines(path: Path, log: _Log) -> Iterator[LoggedDecision]:

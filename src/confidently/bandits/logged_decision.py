@@ -86,7 +86,8 @@ class Skipping:
         if self.stops and n:
             raise DataError(problems[0])
         self.skipped += n
-        self.skipped_examples += [str(DataError(one)) for one in problems][: MAX_SKIPPED_SHOWN - self.skipped + n]
+        room = max(MAX_SKIPPED_SHOWN - len(self.skipped_examples), 0)
+        self.skipped_examples += [str(DataError(one)) for one in problems[:room]]
         if self.skipped > self.limit:
             shown = "; ".join(self.skipped_examples)
             raise DataError(f"more than {counted(int(self.limit), 'invalid decision')}; the first: {shown}")

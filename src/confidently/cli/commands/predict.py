@@ -53,8 +53,8 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
     Writes one line per row; multiple labels are separated by commas. DATA are files, or - for standard input. Rows of
     svmlight begin with a label, which is ignored: any label will do. With several columns (in CSV: always) a header
     names them. Unseen features have weights of mean 0 and the prior variance: they leave the margins unchanged and
-    make them less certain. Of a model of train --bandit, DATA are JSON lines with context and actions, as in its log,
-    and each line of the result has the probabilities of the actions, as JSON.
+    make them less certain. Of a model of train --bandit, DATA are contexts with actions in any form of its logs, of
+    which nothing else is read, and each line of the result has the probabilities of the actions, as JSON.
     """
     check_predictions(options)
     if is_entities(model_path):

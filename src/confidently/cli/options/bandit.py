@@ -29,8 +29,8 @@ _OF_LOGS: list[Decorator] = [
         "actions",
         metavar="K|NAMES",
         callback=lambda ctx, parameter, value: None if value is None else _actions(value),
-        help="The actions of all decisions, K for 1 to K, or their names: of tables, and of Vowpal Wabbit's text and "
-        "JSON for --cb K.  [default: tables: those in the data]",
+        help="Tables, VW text and JSON for --cb K: the actions, K for 1 to K, or their names.  [default: tables: those "
+        "in the data]",
     ),
     *(
         click.option(f"--{name}", metavar="COLUMN", help=f"Tables of decisions: {what}.  [default: {usual}]")

@@ -90,6 +90,8 @@ def evaluate_bandit(path: str, data: Sequence[str], options: dict[str, Any]) -> 
 def _opened(data: Sequence[str], options: dict[str, Any], labeled: bool = True) -> DecisionLog:
     try:
         return read_decisions(list(data), labeled=labeled, **opening_of_logs(options))
+    except DataError:
+        raise
     except ValueError as error:
         raise BadInput(f"--{error}") from None
 
