@@ -24,6 +24,9 @@ REQUESTS = [  # what a server would get
 ]
 
 
+HEADER = "chosen,probability,reward,x\n"
+
+
 def expected_contexts():
     found = [in_slot(context, {"position": position}) for context, position in REQUESTS]
     return [{name: value for name, value in one.items() if value} for one in found]
@@ -75,6 +78,14 @@ def test_the_actions_are_those_of_all_tables(tmp_path):
     assert [one.chosen for one in found] == [1, 1, 0, 0]
 
 
+def test_a_column_of_too_many_actions_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("confidently.bandits.decision_tables.MAX_ACTIONS", 3)
+    path = tmp_path / "log.csv"
+    path.write_text(HEADER + "".join(f"{k},0.5,1,2\n" for k in range(4)))
+    with pytest.raises(DataError, match=r"log\.csv: more than 3 actions in column 'chosen'; use --chosen for another"):
+        list(read_decisions(path))
+
+
 def test_contexts_need_no_label(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text("x,city\n2,rome\n3,oslo\n")
@@ -84,9 +95,6 @@ def test_contexts_need_no_label(tmp_path):
         DataError, match=r"no column with the chosen action, expected one of chosen, action, .*--actions"
     ):
         list(read_decisions(path, labeled=False))
-
-
-HEADER = "chosen,probability,reward,x\n"
 
 
 @pytest.mark.parametrize(("text", "message"), [

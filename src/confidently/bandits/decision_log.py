@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..data.formats.guess import format_of_content
 from ..data.formats.lines import pieces
 from ..data.formats.table import format_of_suffix
 from ..data.reading import ReaderOptions
+from ..data.sources.encoding import UTF8
 from ..data.sources.json_schema import parse
 from ..data.sources.paths import expand_paths
 from ..data.sources.source import display_name, peek_chunks, read_chunks
@@ -24,14 +25,13 @@ from ..wording import counted
 from . import personalizer, vw_json
 from .actions import Action, Actions
 from .decision_model import DecisionModel
-from .decision_tables import LogColumns, actions_in_tables, read_table
+from .decision_tables import MAX_ACTIONS, LogColumns, actions_in_tables, read_table
 from .logged_decision import LoggedDecision, Skipping, checked
 from .named_features import flat
 from .policies import Policy
 from .vw_text import read_text
 
 LEAST = 1e-12  # probability of all other actions, below which their mean reward does not matter
-MAX_ACTIONS = 100_000
 MAX_BEGUN = 1 << 16  # bytes of a first line that show what it is
 TABLES = ("csv", "tsv", "parquet", "feather")
 
@@ -210,10 +210,11 @@ def _format_of(path: Path) -> str:
     if guessed in TABLES[2:]:
         return guessed
     begun = b""
-    for chunk, _ in peek_chunks(path, "utf-8"):
-        begun = (begun + chunk).removeprefix(BOM_UTF8).lstrip()
-        if b"\n" in begun or len(begun) > MAX_BEGUN:
-            break
+    with closing(peek_chunks(path, UTF8)) as chunks:
+        for chunk, _ in chunks:
+            begun = (begun + chunk).removeprefix(BOM_UTF8).lstrip()
+            if b"\n" in begun or len(begun) > MAX_BEGUN:
+                break
     first = begun.partition(b"\n")[0]
     if first.startswith(b"{"):
         return "jsonl"

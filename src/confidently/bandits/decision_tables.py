@@ -23,6 +23,7 @@ from .logged_decision import LoggedDecision, Skipping
 from .named_features import in_slot
 
 Path = str | os.PathLike[str]
+MAX_ACTIONS = 100_000
 
 USUAL = {  # names of columns: those of JSON lines, and others that logs have
     "chosen": ("chosen", "action", "arm", "item_id", "action_id"),
@@ -95,6 +96,11 @@ def actions_in_tables(tables: Mapping[Path, ReaderOptions], columns: LogColumns)
         with warnings.catch_warnings(action="ignore", category=DataWarning):
             for batch in _batches(path, only, (chosen,), Skipping("skip")):
                 found |= dict.fromkeys(batch.kept[chosen])
+                if len(found) > MAX_ACTIONS:
+                    raise DataError(
+                        f"{display_name(path)}: more than {MAX_ACTIONS:,} actions in column {chosen!r}; use --chosen "
+                        "for another one"
+                    )
     names = [name for name in found if not _core.is_missing(name)]
     return sorted(names, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
 
