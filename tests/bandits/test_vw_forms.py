@@ -53,6 +53,22 @@ def test_features_have_the_names_of_requests(tmp_path):
     assert both.context == {"guest.old": 1} and both.actions[0].features == {"dish.soup": 1, "dish.hot": 2}
 
 
+def test_own_lines_may_leave_their_actions_to_the_option(tmp_path):
+    own = '{"context": {"old": 2}, "chosen": "2", "probability": 0.5, "reward": 1}\n{"context": {"old": 1}}\n'
+    first = read(tmp_path, "cb json", own.splitlines()[0])[0]
+    assert (first.context, first.chosen, first.reward, len(first.actions)) == ({"old": 2}, 1, 1, 4)
+    [named] = read(tmp_path, "json", '{"context": {"old": 2}, "_labelIndex": 0, "_label": "1:0:1", "_multi": [{}]}')
+    assert named.context == {"context": {"old": 2}}  # a namespace, which may have this name
+    found = read(tmp_path, "cb json", own, labeled=False)
+    assert [one.context for one in found] == [{"old": 2}, {"old": 1}]
+
+
+def test_a_line_is_skipped_with_all_of_its_slots(tmp_path):
+    how, text, _ = FORMS[-1][1:]
+    broken = text.replace('"_p":[0.5,0.25,0.25]', '"_p":[1.5,0,0]')
+    assert broken != text and len(read(tmp_path, how, broken + text, on_error="skip")) == 2
+
+
 @pytest.mark.parametrize("lines_per_call", [1, 4096])
 def test_invalid_decisions_are_skipped(tmp_path, monkeypatch, lines_per_call):
     """Whole decisions are, with all of their lines; what is after them keeps its place."""

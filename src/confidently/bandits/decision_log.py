@@ -33,6 +33,7 @@ from .vw_text import read_text
 
 LEAST = 1e-12  # probability of all other actions, below which their mean reward does not matter
 MAX_BEGUN = 1 << 16  # bytes of a first line that show what it is
+OURS = frozenset(("context", "actions", "chosen"))  # of which a line without a label of others has one
 TABLES = ("csv", "tsv", "parquet", "feather")
 
 Path = str | os.PathLike[str]
@@ -98,8 +99,8 @@ def read_decisions(
     paths : path or list of paths
         Read one after the other.
     actions : int or sequence of str, optional
-        The actions of every decision in tables and of ``--cb K``: K for those called "1" to "K", or the names of the
-        first, the second and so on. By default, those that all tables together have.
+        The actions of every decision in tables, of ``--cb K`` and of lines of JSON that list none: K for those called
+        "1" to "K", or the names of the first, the second and so on. By default, those that all tables together have.
     on_error : "stop", "skip" or int
         Action on an invalid decision: raise, skip it, or skip at most that many and then raise.
     format : str, optional
@@ -190,12 +191,7 @@ def _decisions(paths: Sequence[Path], log: _Log) -> Iterator[LoggedDecision]:
             found = read_text(path, log.ids, log.skipping)
         else:
             found = _of_lines(path, log)
-        for one in found:
-            kept = None
-            with log.skipping.at(one.place):
-                kept = checked(one)
-            if kept is not None:
-                yield kept
+        yield from found
 
 
 def _format_of(path: Path) -> str:
@@ -229,7 +225,7 @@ def _of_lines(path: Path, log: _Log) -> Iterator[LoggedDecision]:
         with log.skipping.at(place, "a decision" if log.labeled else "a context with actions"):
             record = parse(line, dict[str, Any])
             alone += personalizer.is_reward(record)
-            found = [one._replace(place=place) for one in _of_record(record, log.ids, log.labeled)]
+            found = [checked(one)._replace(place=place) for one in _of_record(record, log.ids, log.labeled)]
         yield from found
     if alone and log.labeled:
         warn(f"{name}: {counted(alone, 'reward')} of decisions in other files; left out")
@@ -240,10 +236,10 @@ def _of_record(record: dict[str, Any], ids: list[str] | None, labeled: bool) -> 
         raise ValueError("_label_ca: continuous actions (--cats) are not read; round them to a few actions")
     if personalizer.is_exported(record):
         yield from personalizer.decisions_of(record, labeled)
-    elif "actions" not in record and (ids is not None or vw_json.is_vw(record)):
+    elif vw_json.is_vw(record) or (ids is not None and OURS.isdisjoint(record)):
         yield from vw_json.decisions_of(record, ids, labeled)
     else:
-        yield _of_json(record, labeled)
+        yield _of_json(record, ids, labeled)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -256,17 +252,17 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}, line {number}", line
 
 
-def _of_json(record: dict[str, Any], labeled: bool) -> LoggedDecision:
-    given = record["actions"]
+def _of_json(record: dict[str, Any], ids: list[str] | None, labeled: bool) -> LoggedDecision:
+    given = record["actions"] if ids is None else record.get("actions", ids)
     if not isinstance(given, list):
         raise TypeError(f"actions: expected a list, got {given!r}")
     found = LoggedDecision(record.get("context"), [_action(one) for one in given])
     if not labeled:
         return found
-    ids, reward, chosen = [one.id for one in found.actions], record.get("reward"), str(record["chosen"])
-    if chosen not in ids:
+    names, reward, chosen = [one.id for one in found.actions], record.get("reward"), str(record["chosen"])
+    if chosen not in names:
         raise ValueError(f"chosen {chosen!r} is not among the actions")
-    return found._replace(chosen=ids.index(chosen), probability=float(record["probability"]), reward=reward)
+    return found._replace(chosen=names.index(chosen), probability=float(record["probability"]), reward=reward)
 
 
 def _action(given: Any) -> Action:

@@ -19,7 +19,7 @@ from ..data.sources.source import display_name
 from ..data.stream import open_stream
 from ..data.warning import DataWarning
 from .actions import Action
-from .logged_decision import LoggedDecision, Skipping
+from .logged_decision import LoggedDecision, Skipping, checked_choice
 from .named_features import in_slot
 
 Path = str | os.PathLike[str]
@@ -160,7 +160,7 @@ def read_table(
                 if not _core.is_missing(cells.get("slot", "")):
                     context = in_slot(context, {roles.slot: cells["slot"]})
                 found = LoggedDecision(context, actions, place=row_of(k))
-                found = found._replace(**label_of(cells)) if labeled else found
+                found = checked_choice(found._replace(**label_of(cells)) if labeled else found)
             if found is not None:
                 yield found
 

@@ -49,6 +49,12 @@ class LoggedDecision(NamedTuple):
 
 def checked(decision: LoggedDecision) -> LoggedDecision:
     """Return a decision; ``ValueError``, ``TypeError``: a part of it is out of range."""
+    Actions(decision.actions)
+    return checked_choice(decision)
+
+
+def checked_choice(decision: LoggedDecision) -> LoggedDecision:
+    """Return a decision whose actions are sound; ``ValueError``, ``TypeError``: another part is out of range."""
     if not 0 < decision.probability <= 1:
         raise ValueError(f"probability must be in (0, 1], got {decision.probability!r}")
     reward = decision.reward
@@ -58,7 +64,7 @@ def checked(decision: LoggedDecision) -> LoggedDecision:
         raise ValueError(f"the chosen action {decision.chosen} is not one of {len(decision.actions)}")
     if not 0 < decision.weight <= MAX_WEIGHT:
         raise ValueError(f"the weight must be in (0, {MAX_WEIGHT:g}], got {decision.weight!r}")
-    flat(decision.context), Actions(decision.actions)
+    flat(decision.context)
     return decision
 
 

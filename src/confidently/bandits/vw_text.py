@@ -18,7 +18,7 @@ from ..data.reading import ReaderOptions
 from ..data.request import ReadRequest
 from ..data.sources.source import display_name, read_chunks
 from .actions import Action
-from .logged_decision import LoggedDecision, Skipping
+from .logged_decision import LoggedDecision, Skipping, checked
 from .vw_labels import SHARED, Cost, costs_of, decision_among, label_of, words_before
 
 LINES_PER_CALL = 4096  # of the compiled parser, at least
@@ -226,11 +226,14 @@ def read_text(path: str | os.PathLike[str], ids: Sequence[str] | None, skipping:
     text, name = RowsOfText(), display_name(path)
     heads = adf_heads if ids is None else partial(cb_head, ids=ids)
     for one, rows in decisions_in_text(path, text, heads, skipping, by_line=ids is not None):
-        if one.decision is None:
-            found = _of_actions(one, rows, text)
-        else:
-            found = one.decision._replace(context=text.features(rows, 0))
-        yield found._replace(place=f"{name}, line {one.line}")
+        place, found = f"{name}, line {one.line}", None
+        with skipping.at(place):
+            if one.decision is None:
+                found = checked(_of_actions(one, rows, text))
+            else:
+                found = checked(one.decision._replace(context=text.features(rows, 0)))
+        if found is not None:
+            yield found._replace(place=place)
 
 
 def _of_actions(one: Head, rows: csr_array, text: RowsOfText) -> LoggedDecision:
