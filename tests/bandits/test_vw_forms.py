@@ -2,7 +2,7 @@
 
 import pytest
 
-from confidently.bandits import read_decisions
+from confidently.bandits import flat, read_decisions
 from confidently.data import DataError
 from tests.bandits.vw_forms import FORMS, REFUSED
 
@@ -47,6 +47,8 @@ def test_features_have_the_names_of_requests(tmp_path):
     assert text.context == {"guest.old": 2, "guest.city=rome": 1, "day.hot": 1, "dry": 1}
     assert line.context == {"guest": {"old": 2, "city": "rome"}, "day": {"hot": 1}, "dry": 1}
     assert [one.id for one in text.actions] == ["1", "2", "3", "4"]
+    [twice] = read(tmp_path, "cb json", '{"dish": "soup", "dish": "bread", "g": {"a": 1}, "g": {"b": 2}}')
+    assert flat(twice.context) == {"dish=soup": 1, "dish=bread": 1, "g.a": 1, "g.b": 2}
     named = read_decisions(tmp_path / "log.vw", actions=["tea", "milk"])
     assert [one.id for one in next(named).actions] == ["tea", "milk"]
     [both] = read(tmp_path, "adf", "shared |guest old\n0:1:1 |dish soup |dish hot:2\n")

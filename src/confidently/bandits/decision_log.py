@@ -225,21 +225,21 @@ def _of_lines(path: Path, log: _Log) -> Iterator[LoggedDecision]:
         with log.skipping.at(place, "a decision" if log.labeled else "a context with actions"):
             record = parse(line, dict[str, Any])
             alone += personalizer.is_reward(record)
-            found = [checked(one)._replace(place=place) for one in _of_record(record, log.ids, log.labeled)]
+            found = [checked(one)._replace(place=place) for one in _of_record(record, line, log)]
         yield from found
     if alone and log.labeled:
         warn(f"{name}: {counted(alone, 'reward')} of decisions in other files; left out")
 
 
-def _of_record(record: dict[str, Any], ids: list[str] | None, labeled: bool) -> Iterator[LoggedDecision]:
+def _of_record(record: dict[str, Any], line: bytes, log: _Log) -> Iterator[LoggedDecision]:
     if "_label_ca" in record:
         raise ValueError("_label_ca: continuous actions (--cats) are not read; round them to a few actions")
     if personalizer.is_exported(record):
-        yield from personalizer.decisions_of(record, labeled)
-    elif vw_json.is_vw(record) or (ids is not None and OURS.isdisjoint(record)):
-        yield from vw_json.decisions_of(record, ids, labeled)
+        yield from personalizer.decisions_of(record, log.labeled)
+    elif vw_json.is_vw(record) or (log.ids is not None and OURS.isdisjoint(record)):
+        yield from vw_json.decisions_of(vw_json.parsed(line), log.ids, log.labeled)
     else:
-        yield _of_json(record, ids, labeled)
+        yield _of_json(record, log.ids, log.labeled)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

@@ -5,11 +5,12 @@ Objects are namespaces, and ``_text`` is split into words, as in the lines that 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .logged_decision import LoggedDecision
-from .personalizer import actions_of, features_of, of_slots
+from .personalizer import actions_of, features_of, merged, of_slots
 from .vw_labels import Cost, costs_of, decision_among, observed
 
 LABEL, INDEX, OF_ACTIONS = "_label", "_labelindex", "_multi"
@@ -18,6 +19,16 @@ LABEL, INDEX, OF_ACTIONS = "_label", "_labelindex", "_multi"
 def is_vw(record: Mapping[str, Any]) -> bool:
     """Return whether an object of a log is one of Vowpal Wabbit's: it has a label of theirs, or ``_multi``."""
     return OF_ACTIONS in record or any(name.startswith(LABEL) for name in record)
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """Return the object of a line, in which all values are kept of a member that is there several times.
+
+    >>> parsed(b'{"dish": {"a": 1}, "s": "x", "s": "y", "dish": {"b": 2}}')
+    {'dish': {'a': 1, 'b': 2}, 's': ['x', 'y']}
+    """
+    found: dict[str, Any] = json.loads(line, object_pairs_hook=lambda pairs: merged([dict([one]) for one in pairs]))
+    return found
 
 
 def decisions_of(
