@@ -87,6 +87,7 @@ NEW_LOGS = (*OF_LOGS, "drop", "on_error")  # of data for a trained model
 WITH_BANDIT = (
     "bandit", *OF_BANDITS, *OF_LOGS, *OF_TABLES, "data", "output_path", "init_model", "as_json", "quiet", "on_error",
 )  # fmt: skip
+MAX_DIGITS = 9  # of a number of actions
 IN_MODEL = ("policy", "shared", "reward_range")  # what --init-model has
 
 
@@ -127,4 +128,4 @@ def opening_of_logs(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _actions(text: str) -> int | list[str]:
-    return int(text) if text.isdecimal() else list(names_of(text))
+    return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else list(names_of(text))
