@@ -159,8 +159,8 @@ def read_table(
                 context = {names[j]: value for j, value in zip(columns_of_row, values, strict=True)}
                 if not _core.is_missing(cells.get("slot", "")):
                     context = in_slot(context, {roles.slot: cells["slot"]})
-                found = LoggedDecision(context, actions, place=row_of(k))
-                found = checked_choice(found._replace(**label_of(cells)) if labeled else found)
+                label = label_of(cells) if labeled else {}
+                found = checked_choice(LoggedDecision(context, actions, place=row_of(k), **label))
             if found is not None:
                 yield found
 
