@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
@@ -42,6 +43,11 @@ DSJSON = {
     "p": [0.5, 0.5],
     "c": {"u": {"x": 1}, "_multi": [{"f": 1}, {"f": 2}]},
 }
+VW_JSON = '{"_labelIndex":1,"_label":"2:0:0.5","g":{"a":1},"_multi":[{"f":"x"},{"_text":"b c"}]}\n'
+CB_JSON = '{"_label_Action":2,"_label_Cost":0,"_label_Probability":0.5,"g":{"a":1,"b":"x"}}\n'
+DECISIONS = [
+    {"chosen": "ab"[k % 2], "probability": 0.5, "reward": k % 3 / 2, "position": k % 3, **LINES[k]} for k in range(40)
+]
 CB_ADF = "shared |u x:1\n0:1:0.5 |a f\n|a g\n\nshared |u x:2\n|a f\n0:0:0.5 |a g\n\n"
 
 RESUMED = ["train", "rows.svm", "-o", "resumed.cw", "--rule", "arow", "--passes", "5", "--checkpoint-every", "10", "-q"]
@@ -79,6 +85,10 @@ def sound_files(folder):
         "rows.feather": in_memory(lambda file: feather.write_feather(table, file)),
         "log.dsjson": f"{json.dumps(DSJSON)}\n".encode() * 20,
         "log.adf": CB_ADF.encode() * 10,
+        "log.cb": b"1:0:0.5 |u x:1\n2 1:1:0.25 'tag |u x:2 |v y\n" * 10,
+        "log.json": (VW_JSON + CB_JSON).encode() * 10,
+        "log.csv": in_memory(lambda file: arrow_csv.write_csv(pa.Table.from_pylist(DECISIONS), file)),
+        "log.parquet": in_memory(lambda file: parquet.write_table(pa.Table.from_pylist(DECISIONS), file)),
     }
     for name, content in found.items():
         (folder / name).write_bytes(content)
@@ -131,6 +141,7 @@ DATA = tuple(
     f"rows.{end}"
     for end in ("svm", "vw", "csv", "tsv", "csv.gz", "csv.xz", "csv.bz2", "jsonl", "txt", "parquet", "feather", "cache")
 )
+LOGS = ("log.dsjson", "log.cb", "log.json", "log.csv", "log.parquet")
 READERS = {  # of files: which, and what reads one
     "train": (DATA, of_command("train", "FILE", "--rule", "arow", "-o", "new.cw")),
     "look": (DATA[:-1], of_command("look", "FILE")),
@@ -143,14 +154,20 @@ READERS = {  # of files: which, and what reads one
         ("resumed.cw.checkpoint",),
         of_command(*RESUMED, "--resume"),
     ),
-    "bandit": (("log.dsjson", "log.adf"), of_command("train", "--bandit", "FILE", "-o", "new.bandit")),
+    "bandit": (("log.dsjson", "log.adf", "log.csv"), of_command("train", "--bandit", "FILE", "-o", "new.bandit")),
     "evaluate": (("actions.bandit",), of_command("evaluate", "FILE", "log.dsjson")),
     "load": (("model.cw", "stack.cw"), load),
     "ContextualBandit": (("arms.bandit",), ContextualBandit.load),
     "DecisionModel": (("actions.bandit",), DecisionModel.load),
     "EntityModels": (("model.ent",), EntityModels.load),
     "read_log": (("log.jsonl",), read_log),
-    "read_decisions": (("log.dsjson",), lambda path: list(read_decisions(path))),
+    "read_decisions": (("log.dsjson", "log.adf", "log.csv", "log.parquet"), lambda path: list(read_decisions(path))),
+    "of --cb": (("log.cb", "log.json"), lambda path: list(read_decisions(path, actions=4))),
+    "skipped": (LOGS, lambda path: list(read_decisions(path, actions=["a", "b"], on_error="skip"))),
+    "contexts": (
+        ("log.dsjson", "log.cb", "log.parquet"),
+        lambda path: list(read_decisions(path, actions=["a", "b"], labeled=False)),
+    ),
     "read_cb_adf": (("log.adf",), lambda path: list(read_cb_adf(path))),
 }
 TEXTS = (".csv", ".jsonl", ".dsjson", ".json", "model.cw")

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from confidently.bandits import adf, read_cb_adf
+from confidently.bandits import read_cb_adf, vw_text
 from confidently.data import DataError
 
 TEXT = """shared |user age:0.5 |s x
@@ -49,7 +49,7 @@ def test_decisions_are_read(tmp_path):
 
 @pytest.mark.parametrize("lines_per_call", [1, 3, 4096])
 def test_pieces_of_the_file_do_not_matter(tmp_path, monkeypatch, lines_per_call):
-    monkeypatch.setattr(adf, "LINES_PER_CALL", lines_per_call)
+    monkeypatch.setattr(vw_text, "LINES_PER_CALL", lines_per_call)
     whole = tmp_path / "log.vw.gz"
     whole.write_bytes(gzip.compress((TEXT + "\n").encode() * 50))
     found = list(read_cb_adf(whole, bits=10))
@@ -117,7 +117,7 @@ def test_products_are_spread_over_all_columns(tmp_path):
 )
 @pytest.mark.parametrize("lines_per_call", [1, 4096])
 def test_invalid_lines_are_refused_with_file_and_line(tmp_path, monkeypatch, text, message, lines_per_call):
-    monkeypatch.setattr(adf, "LINES_PER_CALL", lines_per_call)
+    monkeypatch.setattr(vw_text, "LINES_PER_CALL", lines_per_call)
     with pytest.raises(DataError, match=rf"log\.vw, {message}"):
         read(tmp_path, text)
 

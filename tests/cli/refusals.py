@@ -140,7 +140,10 @@ REFUSALS = {
         "train --bandit waiting", "train --bandit decisions.jsonl --reward-range 1 1",
         "train --bandit decisions.jsonl --reward-range 0 .5", "train --bandit decisions.jsonl --min-propensity .5",
         "train --bandit decisions.jsonl --init-model n.bandit --own", "evaluate n.bandit decisions.jsonl --by visitor",
-        "evaluate n.bandit broken", "evaluate m.cw two.svm --policy greedy",
+        "evaluate n.bandit broken", "evaluate m.cw two.svm --policy greedy", "train --bandit costs.vw",
+        "train --bandit costs.vw --cb 2", "train --bandit costs.vw --cb 0", "train --bandit shown.csv --chosen itme",
+        "train --bandit shown.csv --on-error limit=0", "train two.svm --cb 2", "predict m.cw few.svm --on-error skip",
+        "predict n.bandit decisions.jsonl --drop x",
     ],
 }  # fmt: skip
 
@@ -153,6 +156,7 @@ def write_more_files(run):
         "unlabelled.csv": "label,x\n,1\n,2\n", "classes.csv": "label,a,b\nx,1,2\nz,2,3\n", "unread.svm": "1 a:b\n",
         "wordless.svm": "1\n2\n", "negative.svm": "+1 1:2\n-1 1:-3\n", "other.txt": "c\tred rose\n", "empty": "\n",
         "people.csv": "bought,age,town,day\n" + "yes,3,Lund,a\nno,4,Delft,b\n" * 20, "broken": '{"actions": ["a"]}\n',
+        "costs.vw": "1:1:0.5 | a\n2:-2:0.5 | b\n",
         "waiting": '{"actions": ["a"], "chosen": "a", "probability": 1}\n',
     }  # fmt: skip
     for name, text in texts.items():

@@ -58,6 +58,7 @@ COMMAND_LINES = {
         "train --bandit decisions.jsonl -o shop.bandit",
         "train --bandit decisions.vw --policy square_cb --json",
         "train --bandit two.svm",
+        "train --bandit shown.csv --on-error skip", "train --bandit shown.csv --on-error skip --json",
     ],
     "predict": [
         "predict m.cw few.svm --proba --margin --std --variance --ranking",
@@ -71,6 +72,7 @@ COMMAND_LINES = {
         "predict n3.cw few.svm --set 0.9 --max-risk 0.1",
         "predict sets.cw few.svm --json --set 0.9",
         "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
+        "predict n.bandit visits.csv --actions news,sport",
         "predict doubt.cw few.svm --max-risk 0.5", "predict doubt.cw few.svm --set 0.6 --json",
     ],
     "evaluate": [
@@ -136,7 +138,9 @@ def write_files():
     towns, days = ("Delft", "Lund", ""), [f"2026-0{month}-{day}" for month in (1, 2) for day in range(10, 25)]
     table = [f"{'yes' if k % 3 else 'no'},{k % 40 or 'NA'},{towns[k % 3]},{days[k % 30]}\n" for k in range(60)]
     texts["table.csv"] = "bought,age,town,day\n" + "".join(table)
-    texts |= decisions()
+    shown = [f"2026-01-01,{k % 3},{k % 2},{int(k % 6 == 2)},{0.3333 if k % 30 else 3},u{k % 2}\n" for k in range(90)]
+    texts["shown.csv"] = "timestamp,item_id,position,click,propensity_score,user_feature_0\n" + "".join(shown)
+    texts |= {"visits.csv": "visitor\nfan\nreader\n"} | decisions()
     for name, text in texts.items():
         Path(name).write_text(text)
     one = "train --rule arow"

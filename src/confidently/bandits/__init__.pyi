@@ -3,7 +3,7 @@ from .actions import Actions as Actions
 from .adf import LoggedActions as LoggedActions
 from .adf import read_cb_adf as read_cb_adf
 from .bandit import ContextualBandit as ContextualBandit
-from .decision_log import LoggedDecision as LoggedDecision
+from .decision_log import DecisionLog as DecisionLog
 from .decision_log import play as play
 from .decision_log import read_decisions as read_decisions
 from .decision_merging import merge_decisions as merge_decisions
@@ -18,6 +18,7 @@ from .evaluation import PolicyValue as PolicyValue
 from .evaluation import estimate_gain as estimate_gain
 from .evaluation import evaluate_policy as evaluate_policy
 from .intervals import Interval as Interval
+from .logged_decision import LoggedDecision as LoggedDecision
 from .named_features import flat as flat
 from .named_features import in_slot as in_slot
 from .off_policy import DirectMethod as DirectMethod

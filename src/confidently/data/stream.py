@@ -323,7 +323,7 @@ def open_stream(
         keep=tuple(dict.fromkeys((*keep, *taken))), features=features, freeze=freeze or bool(taken),
         first_row=first_row, expected=expected, parsers=parsers,
     )  # fmt: skip
-    max_skipped = _max_skipped(on_error)
+    most = max_skipped(on_error)
     if cached is None and reading.file_format.lines:
         check_requested_names(files[0], rows_as, request)
     if expected is not None and not reading.file_format.columns:
@@ -345,10 +345,10 @@ def open_stream(
     by_rows = None if reading.file_format.header else expected
     advise = cached is None and (reading.file_format.columns or reading.file_format.text) and not freeze
     if request.multilabel is None and not ignore_labels:
-        stream = Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
+        stream = Stream(source, *_infer_multilabel(source, reading), most, advise, known, by_rows)
     else:
         several, numbers = ignore_labels or bool(multilabel), targets and not ignore_labels
-        stream = Stream(source, [], reading, several, max_skipped, advise, known, by_rows, numbers)
+        stream = Stream(source, [], reading, several, most, advise, known, by_rows, numbers)
     stream.files, stream.closed, stream.is_told = files, bool(classes), multilabel is False
     return stream
 
@@ -375,7 +375,8 @@ def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
     return reader
 
 
-def _max_skipped(on_error: str | int) -> float:
+def max_skipped(on_error: str | int) -> float:
+    """Return how many invalid rows may be skipped; ``ValueError``: it is no such option."""
     if on_error in ("stop", "skip"):
         return float("inf")
     if type(on_error) is int and on_error >= 0:

@@ -11,7 +11,7 @@ import click
 from ...wording import counted
 from ..inputs import check_one_number, load_predictor, open_for, reported
 from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
-from ..options.bandit import MIN_PROPENSITY, POLICY, check_given, is_bandit
+from ..options.bandit import MIN_PROPENSITY, NEW_LOGS, POLICY, check_given, check_no_bandit, is_bandit, log_options
 from ..options.command import Command
 from ..options.entities import check_evaluation, is_entities
 from ..options.plot import check_plot, plot_option
@@ -40,7 +40,9 @@ GROUP_MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {  # their names
     "coverage": ("coverage", percent), "mean_size": ("size of sets", "{:.2f}".format),
     "mean_width": ("mean width", digits),
 }  # fmt: skip
-OF_BANDIT = ("model_path", "data", "policy", "min_propensity", "as_json", "quiet")
+OF_BANDIT = (
+    "model_path", "data", "policy", "min_propensity", "as_json", "quiet", "format", "encoding", "delimiter", *NEW_LOGS,
+)  # fmt: skip
 UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
@@ -83,6 +85,7 @@ FIRST = "abstain set risk_coverage by strict plot quiet as_json"
 @MIN_PROPENSITY
 @new_data_options
 @new_missing_label_option
+@log_options
 @plot_option
 @quiet_option
 @json_option
@@ -123,8 +126,7 @@ def evaluate(
     if is_bandit(model_path):
         _evaluate_bandit(ctx, model_path, data, as_json)
         return
-    if policy is not None or min_propensity is not None:
-        raise click.UsageError("--policy and --min-propensity are for a model of train --bandit; omit them")
+    check_no_bandit(ctx, ("policy", "min_propensity", *NEW_LOGS))
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)

@@ -8,7 +8,7 @@ import click
 
 from ..inputs import load_predictor, reported
 from ..options.arguments import data_argument, model_argument
-from ..options.bandit import check_given, is_bandit
+from ..options.bandit import NEW_LOGS, check_given, check_no_bandit, is_bandit, log_options
 from ..options.command import Command
 from ..options.entities import check_prediction, is_entities
 from ..options.predictions import (
@@ -26,7 +26,7 @@ from ..options.predictions import (
 from ..options.reading import new_data_options, opening_of
 from ..output.text import say
 
-OF_BANDIT = ("model_path", "data", "output_path", "as_json", "quiet")
+OF_BANDIT = ("model_path", "data", "output_path", "as_json", "quiet", "format", "encoding", "delimiter", *NEW_LOGS)
 EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
     "confidently predict spam.cw new.jsonl --abstain 0.9 -o predicted.csv",
@@ -45,6 +45,7 @@ FIRST = "output_path proba std ranking abstain set interval keep strict quiet as
 @interval_option
 @novelty_option
 @new_data_options
+@log_options
 @click.pass_context
 def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """Predict the class or, with a regression model, the number of every row.
@@ -52,8 +53,8 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
     Writes one line per row; multiple labels are separated by commas. DATA are files, or - for standard input. Rows of
     svmlight begin with a label, which is ignored: any label will do. With several columns (in CSV: always) a header
     names them. Unseen features have weights of mean 0 and the prior variance: they leave the margins unchanged and
-    make them less certain. Of a model of train --bandit, DATA are JSON lines with context and actions, as in its log,
-    and each line of the result has the probabilities of the actions, as JSON.
+    make them less certain. Of a model of train --bandit, DATA are contexts with actions in any form of its logs, of
+    which nothing else is read, and each line of the result has the probabilities of the actions, as JSON.
     """
     check_predictions(options)
     if is_entities(model_path):
@@ -64,8 +65,9 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
         return
     if is_bandit(model_path):
         check_given(ctx, OF_BANDIT)
-        _predict_bandit(model_path, data, options["output_path"])
+        _predict_bandit(model_path, data, options)
         return
+    check_no_bandit(ctx, NEW_LOGS)
     wanted = requested(options)
     from ..output.predictions import predictions_of
     from ..output.writers import write_predictions
@@ -78,14 +80,14 @@ def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **opt
     write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))
 
 
-def _predict_bandit(model_path: str, data: tuple[str, ...], output_path: str | None) -> None:
+def _predict_bandit(model_path: str, data: tuple[str, ...], options: dict[str, Any]) -> None:
     from ...bandits.decision_model import DecisionModel
     from ...data.sources.whole_files import new_file
     from ..training.bandit import predicted_probabilities
 
     with reported():
         model = DecisionModel.load(model_path)
-        lines = (line for path in data for line in predicted_probabilities(model, path))
+        lines, output_path = predicted_probabilities(model, data, options), options["output_path"]
         if output_path is None:
             for line in lines:
                 say(line)

@@ -117,7 +117,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     model.
 
     With --bandit, DATA are logs of decisions, each with its context, actions, the chosen one, its probability and its
-    reward. The summary says what the policy would have earned as it learned.
+    reward: JSON lines, CSV, Parquet, Azure Personalizer's exports, Vowpal Wabbit's text and JSON. The summary says what
+    the policy would have earned as it learned. Of the options for reading data, those for tables and --on-error apply.
 
     With --key, each value of a column, such as a user, has a small model around the one that all share.
     """

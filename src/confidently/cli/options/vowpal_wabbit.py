@@ -38,9 +38,8 @@ INSTEAD = {
     ("--oaa", "--ect", "--oaa_subsample"): _MULTICLASS,
     ("--log_multi", "--plt", "--recall_tree", "--memory_tree"): _TREE,
     ("--csoaa", "--csoaa_ldf", "--wap_ldf", "--cs_active"): _COSTS,
-    ("--cb", "--cb_adf", "--cb_explore", "--cb_explore_adf", "--cb_type", "--ccb_explore_adf", "--cbify", "--slates"): (
-        _BANDIT
-    ),
+    ("--cb", "--cb_explore"): "use confidently train --bandit FILE --actions K",
+    ("--cb_adf", "--cb_explore_adf", "--cb_type", "--ccb_explore_adf", "--cbify", "--slates"): _BANDIT,
     ("--multilabel_oaa",): "use --multilabel",
     ("--loss_function", "--sgd", "--adaptive", "--ftrl", "--pistol", "--coin", "--bfgs", "--svrg", "--freegrad"): _RULE,
     ("--link", "--probabilities"): "use confidently predict --proba",
@@ -59,7 +58,7 @@ INSTEAD = {
     ("--named_labels",): "use --classes NAMES",
     ("--top",): "use confidently predict --ranking",
     ("--classweight",): "use --weight COLUMN, or importances in the data",
-    ("--dsjson", "--chain_hash"): "use --format jsonl",
+    ("--dsjson", "--chain_hash"): "use --format jsonl, and for decisions train --bandit",
     ("--csv",): "use --format csv",
     ("--lda",): "use confidently topics train",
     ("--ksvm",): "use OnlineClassifier with a kernel covariance in Python",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .text import parameters_text, shown, table
+from .training_summaries import skipped_lines
 
 ESTIMATORS = {"ipw": "IPS", "snipw": "SNIPS", "dr": "doubly robust", "switch_dr": "switch-DR"}
 
@@ -62,7 +63,7 @@ def bandit_text(result: dict[str, Any]) -> str:
          f"{one['effective_rounds']:,.0f}"]
         for one in result["values"]
     ]  # fmt: skip
-    parts = [table(lines)]
+    parts = [table(lines), *filter(None, ["\n".join(skipped_lines(result, "decision"))])]
     parts.append(table([header, *values]) if values else "The policy never chooses what the log did: nothing is known.")
     problems = list(dict.fromkeys(one["problem"] for one in result["values"] if one["problem"]))
     parts += [f"Do not trust these intervals: {problem}." for problem in problems[:1]]

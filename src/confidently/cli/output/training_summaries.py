@@ -145,12 +145,12 @@ def _progressive_lines(found: dict[str, Any] | None) -> list[str]:
     return [f"predicted  {measure} on {counted(found['documents'], 'document')}, before training on them", *warning]
 
 
-def skipped_lines(result: dict[str, Any]) -> list[str]:
-    """Return how many rows were skipped, and why the first of them."""
+def skipped_lines(result: dict[str, Any], what: str = "row") -> list[str]:
+    """Return how many rows, or others, were skipped, and why the first of them."""
     if not result.get("skipped"):
         return []
     examples = result["skipped_examples"]
     rest = result["skipped"] - len(examples)
-    lines = [f"skipped    {counted(result['skipped'], 'invalid row')}:"]
+    lines = [f"skipped    {counted(result['skipped'], f'invalid {what}')}:"]
     lines += [f"           {example}" for example in examples]
     return lines + ([f"           and {rest:,} more"] if rest > 0 else [])

@@ -93,7 +93,12 @@ def _damage_reported(name: str, reading: ReaderOptions) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if "decrypt" in str(error).lower():
             raise DataError(f"{name} is encrypted; write it again without encryption") from None
-        raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
+        raise DataError(f"{name} is damaged, or not a {reading.format} file: {_in_one_line(error)}") from None
+
+
+def _in_one_line(error: Exception) -> str:
+    """Return the message of pyarrow's error, which may have several lines."""
+    return " ".join(str(error).split())
 
 
 class _Described(NamedTuple):
@@ -230,7 +235,7 @@ def _converted(name: str, arrays: dict[str, pa.Array], described: list[_Describe
             array = arrays[leaf]
             columns.append(date_column(which, array, part, use.use) if part else arrow_column(which, array, use.use))
         except pa.ArrowException as error:
-            raise DataError(f"{name}: column {leaf!r} cannot be read: {error}") from None
+            raise DataError(f"{name}: column {leaf!r} cannot be read: {_in_one_line(error)}") from None
     return columns
 
 
