@@ -14,10 +14,10 @@ from .. import _core
 from ..data.batch import Batch, DataError
 from ..data.formats.header import column_names
 from ..data.reading import MAX_LISTED, ReaderOptions
-from ..data.similar import similar
 from ..data.sources.source import display_name
 from ..data.stream import open_stream
 from ..data.warning import DataWarning
+from ..similar import hint
 from .actions import Action
 from .logged_decision import LoggedDecision, Skipping, checked_choice
 from .named_features import in_slot
@@ -56,9 +56,8 @@ class LogColumns(NamedTuple):
         roles = dict[str, str | None]()
         for role, given in self._asdict().items():
             if given is not None and given not in names:
-                meant = similar(given, list(names))
-                hint = "" if meant is None else f" (did you mean {meant!r}?)"
-                raise DataError(f"{name}: no column {given!r} (--{role}){hint}; there are {shown}")
+                meant = hint(given, list(names))
+                raise DataError(f"{name}: no column {given!r} (--{role}){meant}; there are {shown}")
             usual = (one for one in USUAL[role] if one in names and one not in self)
             roles[role] = given if given is not None else next(usual, None)
             if roles[role] is None and role in required:
