@@ -74,6 +74,9 @@ def test_invalid_decisions_are_skipped_with_a_count(tmp_path):
     assert len(predicted.stdout.splitlines()) == 3
     assert "2 invalid contexts skipped, without a line of output: log.vw, line 3" in predicted.stderr
     assert here("predict", "m", "log.vw", "--cb", "2", cwd=tmp_path).returncode == 2
+    (tmp_path / "context.vw").write_text("| user=a\n")
+    unnamed = here("predict", "m", "context.vw", cwd=tmp_path)
+    assert unnamed.returncode == 2 and "the model knows none of the actions '0'" in unnamed.stderr
 
 
 @pytest.mark.parametrize(("costs", "proposed"), [

@@ -19,7 +19,7 @@ from ...bandits.logged_decision import LoggedDecision
 from ...bandits.policies import make_policy
 from ...data.batch import DataError
 from ...data.warning import warn
-from ...wording import counted
+from ...wording import counted, listed
 from ..inputs import BadInput
 from ..options.bandit import opening_of_logs
 
@@ -140,8 +140,11 @@ def _policy(name: str | None) -> Any:
 
 def predicted_probabilities(model: DecisionModel, data: Sequence[str], options: dict[str, Any]) -> Iterator[str]:
     """Yield the probabilities of the actions of each context as JSON, with the action that the policy prefers."""
-    log = _opened(data, options, labeled=False)
+    log, known = _opened(data, options, labeled=False), model.actions.numbers
     for one in log:
+        if known and not (model.actions.shared or any(action.id in known for action in one.actions)):
+            shown, there = listed([action.id for action in one.actions]), listed(list(known))
+            raise BadInput(f"{one.place}: the model knows none of the actions {shown}; it has {there} (--actions)")
         p = model.probabilities(one.context, one.actions)
         named = {action.id: round(float(share), 6) for action, share in zip(one.actions, p, strict=True)}
         yield json.dumps({"preferred": one.actions[int(p.argmax())].id, "probabilities": named}, ensure_ascii=False)
