@@ -1,8 +1,9 @@
 """Draw the pictures of the front page, light and dark, and that of links to the site: python docs/pictures/front.py.
 
 The label says whether a point lies in a disc, and from row CHANGE on whether it lies on one side of a line; a tenth of
-the labels is wrong. AutoClassifier predicts each batch before it learns it. Boosted trees learned the rows before the
-picture begins, and have sets by split conformal prediction.
+the labels is wrong. Every rival learns on: AutoClassifier and River's adaptive random forest predict rows before they
+learn them, boosted trees are trained again every RETRAINED rows on the last TRAINED, a third of which split conformal
+prediction holds out for their sets.
 """
 
 import io
@@ -17,6 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
+from river.forest import ARFClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from confidently import AutoClassifier
@@ -24,12 +26,12 @@ from confidently import AutoClassifier
 FOLDER = Path(__file__).parent
 CARD = FOLDER.parent / "site" / "static" / "card.png"
 LOOKS = {
-    "light": {"paper": "#ffffff", "ink": "#222222", "faint": "#555555", "ends": ("#3b74b8", "#c9503f")},
-    "dark": {"paper": "#131416", "ink": "#eeeeee", "faint": "#bbbbbb", "ends": ("#4a86cf", "#d9604e")},
+    "light": {"paper": "#ffffff", "ink": "#222222", "faint": "#555555", "ends": ("#3b74b8", "#c9503f", "#8a6d1d")},
+    "dark": {"paper": "#131416", "ink": "#eeeeee", "faint": "#bbbbbb", "ends": ("#4a86cf", "#d9604e", "#c0a04a")},
 }
-ROWS, TRAINED, SHOWN, CHANGE, BATCH, WINDOW, COVERAGE = 10_000, 2_000, 3_000, 6_000, 10, 300, 0.9
-Found = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # what learning and at_rest return
-NAMES = ("AutoClassifier, learning on", "boosted trees, trained before")
+ROWS, TRAINED, RETRAINED, SHOWN, CHANGE, BATCH, WINDOW, COVERAGE = 10_000, 2_000, 500, 3_000, 6_000, 10, 300, 0.9
+Found = list[tuple[np.ndarray, np.ndarray | None]]  # of each learner, which predictions are wrong and which sets right
+NAMES = ("AutoClassifier", "boosted trees, trained\nagain every 500 rows", "River's adaptive forest")
 
 
 def stream() -> tuple[np.ndarray, np.ndarray]:
@@ -53,19 +55,34 @@ def learning(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return wrong, covered
 
 
-def at_rest(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same of a model that does not learn on."""
-    model = HistGradientBoostingClassifier(random_state=0).fit(X[:TRAINED], y[:TRAINED])
-    p, held_out = model.predict_proba(X), np.arange(TRAINED, SHOWN)
-    scores = np.sort(p[held_out, y[held_out]])
-    least = scores[int((1.0 - COVERAGE) * (len(scores) + 1)) - 1]
-    return p.argmax(axis=1) != y, p[np.arange(ROWS), y] >= least
+def trained_again(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of boosted trees that are trained again and again."""
+    wrong, covered = np.zeros(ROWS, bool), np.ones(ROWS, bool)
+    for first in range(TRAINED, ROWS, RETRAINED):
+        before, rows = np.arange(first - TRAINED, first), np.arange(first, min(first + RETRAINED, ROWS))
+        held_out = before % 3 == 0
+        model = HistGradientBoostingClassifier(random_state=0).fit(X[before[~held_out]], y[before[~held_out]])
+        kept, p = before[held_out], model.predict_proba(X[rows])
+        scores = np.sort(model.predict_proba(X[kept])[np.arange(len(kept)), y[kept]])
+        least = scores[int((1.0 - COVERAGE) * (len(scores) + 1)) - 1]
+        wrong[rows], covered[rows] = p.argmax(axis=1) != y[rows], p[np.arange(len(rows)), y[rows]] >= least
+    return wrong, covered
+
+
+def forest(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, None]:
+    """Return which rows an adaptive random forest predicts wrongly, each before it is learned; it has no sets."""
+    model, wrong = ARFClassifier(seed=0), np.zeros(ROWS, bool)
+    for i, (row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        features = dict(enumerate(row))
+        wrong[i] = model.predict_one(features) != label
+        model.learn_one(features, label)
+    return wrong, None
 
 
 def panel(ax: Axes, lines: list[np.ndarray], title: str, look: dict) -> None:
     """Draw means of the last rows."""
     at = np.arange(SHOWN, ROWS + 1, 40)
-    for line, color, width in zip(lines, look["ends"], (2.4, 1.6), strict=True):
+    for line, color, width in zip(lines, look["ends"], (2.4, 1.6, 1.6), strict=False):
         sums = np.concatenate([[0], np.cumsum(line)])
         ax.plot(at, 100.0 * (sums[at] - sums[at - WINDOW]) / WINDOW, color=color, linewidth=width)
     ax.axvline(CHANGE, color=look["faint"], linewidth=0.8, linestyle=":")
@@ -85,13 +102,13 @@ def errors(ax: Axes, found: Found, look: dict) -> None:
     panel(ax, [wrong for wrong, _ in found], "wrong predictions", look)
     ax.set_ylim(0, 60)
     ax.text(CHANGE - 80, 57, "the rule behind the\nlabels changes", color=look["faint"], ha="right", va="top")
-    for at, label, color in zip((20, 36), NAMES, look["ends"], strict=True):
-        ax.text(CHANGE + 700, at, label, color=color, va="bottom", fontweight="bold")
+    for row, at, label, color in zip((3200, 7000, 6100), (3, 43, 3), NAMES, look["ends"], strict=True):
+        ax.text(row, at, label, color=color, va="bottom", fontweight="bold")
 
 
 def sets(ax: Axes, found: Found, look: dict) -> None:
     """Draw how many sets have the true class."""
-    panel(ax, [covered for _, covered in found], "90 % sets with the true class", look)
+    panel(ax, [covered for _, covered in found if covered is not None], "90 % sets with the true class", look)
     ax.set_ylim(40, 100)
     ax.axhline(100.0 * COVERAGE, color=look["faint"], linewidth=0.8, linestyle="--", zorder=0)
 
@@ -122,7 +139,7 @@ def draw_card(found: Found) -> None:
 if __name__ == "__main__":
     plt.rcParams.update({"svg.fonttype": "none", "path.simplify_threshold": 0.5})
     X, y = stream()
-    found = learning(X, y), at_rest(X, y)
+    found: Found = [learning(X, y), trained_again(X, y), forest(X, y)]
     for name, look in LOOKS.items():
         plt.rcParams["svg.hashsalt"] = name  # the same file each time
         for draw in (errors, sets):
