@@ -141,25 +141,44 @@ class Decider(Sender):
             id = self.chance.choice(list(self.decided))
             self.tried[id] = "rewards"
         else:
-            id = f"{self.name}-{self.counts['made']}"
-            self.counts["made"] += 1
-            self.tried[id] = "decide"
-        self._send(client, *next(iter(self.tried.items())))
+            for _ in range(self.chance.choice([1, 1, 5, 100])):
+                self.tried[f"{self.name}-{self.counts['made']}"] = "decide"
+                self.counts["made"] += 1
+        if len(self.tried) == 1:
+            self._send(client, *next(iter(self.tried.items())))
+        else:
+            self._decide_all(client, list(self.tried))
+
+    def _context(self, id):
+        number = int(id.rpartition("-")[2])
+        return {"kind": f"k{number % 5}", "size": number % 3 + 0.5}
+
+    def _body(self, id):
+        number = int(id.rpartition("-")[2])
+        return {"id": id, "context": self._context(id), "actions": ["a", "b", "c", "d"][: 2 + number % 3]}
+
+    def _decide_all(self, client, ids):
+        content = "".join(json.dumps(self._body(id)) + "\n" for id in ids)
+        with client.stream("POST", f"{MODEL}/decide", content=content, headers=NDJSON) as answer:
+            for id, line in zip(ids, answer.iter_lines(), strict=True):
+                self._is_decided(id, json.loads(line))
+
+    def _is_decided(self, id, told):
+        assert told["id"] == id, told
+        assert self.decided.setdefault(id, told["chosen"]) == told["chosen"]
+        del self.tried[id]
 
     def _send(self, client, id, kind, row=None):
-        number = int(id.rpartition("-")[2])
-        context = {"kind": f"k{number % 5}", "size": number % 3 + 0.5}
         if kind == "decide":
-            body = {"id": id, "context": context, "actions": ["a", "b", "c", "d"][: 2 + number % 3]}
-            answer = client.post(f"{MODEL}/decide", json=body)
+            answer = client.post(f"{MODEL}/decide", json=self._body(id))
             assert answer.status_code == 200, answer.text
-            chosen = answer.json()["chosen"]
-            assert self.decided.setdefault(id, chosen) == chosen
+            self._is_decided(id, answer.json())
         else:
+            number = int(id.rpartition("-")[2])
             reward = float(number % 5 == ord(self.decided[id]) - ord("a"))
             self._post(client, "rewards", {"id": id, "reward": reward})
-            self.learned[id] = ({"context": context, "arm": self.decided[id]}, reward)
-        del self.tried[id]
+            self.learned[id] = ({"context": self._context(id), "arm": self.decided[id]}, reward)
+            del self.tried[id]
 
 
 class Operator(Talker):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
 from ...model.logged_decisions import Decided
 from ...model.rows import one_line
-from ...problems import Problem
+from ...problems import Problem, tried
 from ...work import decisions
 from .. import messages as m
 from ..calls import Call, decoded, decoded_lines
@@ -31,6 +31,7 @@ Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
 MANY = 1024  # bytes of a list of actions that the log stores once
 KEPT, KEPT_SHORT = 8, 256  # lists that are read once while they are sent again and again; those that are shorter
+TOGETHER = 32  # lines that are decided at once, for which others wait
 LEFT_OUT = msgspec.Raw(b"null")
 PROBABILITIES = {"type": "object", "additionalProperties": {"type": "number"}}
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -127,16 +128,45 @@ class Activated(Struct):
     seq: int
 
 
+class Asked(NamedTuple):
+    """A request: its id, whether it has slots, and what is to be decided."""
+
+    id: str
+    has_slots: bool
+    situations: list[Situation]
+
+    @classmethod
+    def of(cls, body: DecideBody, id: str) -> Asked:
+        """Return the request in a body, under its own id or this one."""
+        id = body.id or id
+        return cls(id, not isinstance(body.slots, UnsetType), situations_of(id, body))
+
+    def answer(self, stored: Sequence[Decided]) -> Decision | SlotDecisions:
+        """Return the answer, by the decision for each slot."""
+        shown = [_shown(situation, one) for situation, one in zip(self.situations, stored, strict=True)]
+        return SlotDecisions(self.id, shown) if self.has_slots else shown[0]
+
+
 async def decide(call: Call) -> Sendable:
-    """Choose an action for a context; answered when the decision is durable."""
+    """Choose actions for contexts; answered when the decisions are durable."""
     hosted = call.hosted
     decisions.check_decides(hosted)
-    body = await call.message(DecideBody)
-    id = body.id or call.key or call.engine.new_id()
-    situations = situations_of(id, body)
-    stored: list[Decided] = await call.ask(decisions.decide_and_store(hosted, situations))
-    shown = [_shown(situation, one) for situation, one in zip(situations, stored, strict=True)]
-    return answered(shown[0] if isinstance(body.slots, UnsetType) else SlotDecisions(id, shown))
+    if call.is_ndjson:
+        return by_lines(call, partial(_decide_lines, call, hosted))
+    asked = Asked.of(await call.message(DecideBody), call.key or call.engine.new_id())
+    return answered(asked.answer(await call.ask(decisions.decide_and_store(hosted, asked.situations))))
+
+
+async def _decide_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, DecideBody)
+    found = list[Any]()
+    for begin in range(0, len(bodies), TOGETHER):
+        some = bodies[begin : begin + TOGETHER]
+        asked = filled(some, [tried(Asked.of, body, call.engine.new_id()) for body in good(some)])
+        made = filled(asked, await call.ask(decisions.decide_all(hosted, [one.situations for one in good(asked)])))
+        stored = filled(made, await call.log(decisions.store_all(hosted, good(made))))
+        found += [one if isinstance(one, Problem) else of.answer(one) for of, one in zip(asked, stored, strict=True)]
+    return found
 
 
 def _shown(situation: Situation, one: Decided) -> Decision:
