@@ -149,6 +149,25 @@ def test_choices_have_the_propensities(policy, uncertain):
         assert chisquare(counts[p > 0], n * p[p > 0]).pvalue > 1e-4
 
 
+@EVERY_POLICY
+def test_several_rows_are_drawn_as_one_after_the_other(policy):
+    random = np.random.default_rng(3)
+    mean, variance = random.normal(size=(50, 4)), random.exponential(size=(50, 4))
+    mean[:, 2], variance[:, 2] = mean[:, 1], variance[:, 1]
+    variance[::5] = 0.0
+    draws = [np.random.default_rng(7) for _ in range(2)]
+    together = policy.choose(mean, variance, draws[0])
+    alone = [policy.choose(*row, draws[1]) for row in zip(mean, variance, strict=True)]
+    np.testing.assert_array_equal(together, alone)
+    assert draws[0].bit_generator.state == draws[1].bit_generator.state
+
+
+@EVERY_POLICY
+def test_one_arm_is_chosen_for_certain(policy):
+    assert policy.propensities([0.3], [0.2]) == pytest.approx([1.0])
+    assert policy.choose([0.3], [0.2], np.random.default_rng(0)) == 0
+
+
 def test_lin_ucb_takes_the_largest_bound():
     random = np.random.default_rng(4)
     mean, variance = random.normal(size=(30, 5)), random.exponential(size=(30, 5))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from confidently.bandits import Action, Actions, flat
-from confidently.bandits.policies import DEFAULT_POLICY, make_policy
+from confidently.bandits.policies import DEFAULT_POLICY, POLICIES, make_policy
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
 from confidently.serve.model.deciding import Offered, Situation, decide, shares
@@ -117,7 +117,7 @@ def test_a_decision_follows_from_the_log(shop, tmp_path):
             assert np.array_equal(getattr(found, name), getattr(before, name))
 
 
-@pytest.mark.parametrize("name", ["rand_ucb", "lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
+@pytest.mark.parametrize("name", POLICIES)
 def test_probabilities_are_those_of_the_policy(name):
     mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
     actions = Actions([Action("a"), Action("b", cost=0.3), Action("c")])

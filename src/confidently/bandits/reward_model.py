@@ -56,6 +56,11 @@ class RewardModel:
         elif chooses_view(self.template):
             self.template.set_params(view=None)
 
+    @property
+    def has_intercept(self) -> bool:
+        """Whether rows without features say something."""
+        return self.has_ones or bool(self.template.fit_intercept)
+
     def prior(self, n_features: int) -> Any:
         """Return an estimator that has seen nothing and predicts from its prior."""
         row = np.zeros((1, n_features + self.has_ones))

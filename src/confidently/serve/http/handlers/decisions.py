@@ -34,6 +34,9 @@ KEPT, KEPT_SHORT = 8, 256  # lists that are read once while they are sent again 
 TOGETHER = 32  # lines that are decided at once, for which others wait
 LEFT_OUT = msgspec.Raw(b"null")
 PROBABILITIES = {"type": "object", "additionalProperties": {"type": "number"}}
+MaybeFeatures = Annotated[
+    msgspec.Raw, Meta(description="features of a row, or null: none", extra_json_schema={"type": ["object", "null"]})
+]
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -45,7 +48,7 @@ class ActionBody(Struct, forbid_unknown_fields=True):
     """
 
     id: Name
-    features: m.Features | UnsetType = UNSET
+    features: MaybeFeatures | UnsetType = UNSET
     cost: Annotated[float, Meta(ge=-1e9, le=1e9)] = 0.0
     least: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
 
@@ -65,7 +68,7 @@ class SlotBody(Struct, forbid_unknown_fields=True):
     """A place for one of the actions; no action is chosen for two places."""
 
     id: SlotName
-    features: m.Features | UnsetType = UNSET
+    features: MaybeFeatures | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
 
@@ -79,7 +82,7 @@ class DecideBody(Struct, forbid_unknown_fields=True):
     """
 
     actions: Annotated[msgspec.Raw, Meta(extra_json_schema=_inlined_schema())]
-    context: m.Features | UnsetType = UNSET
+    context: MaybeFeatures | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
     slots: Annotated[list[SlotBody], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
@@ -260,7 +263,8 @@ def _number(offered: Offered, id: int | str, pointer: str) -> int:
 
 
 def _line(features: msgspec.Raw | UnsetType) -> bytes:
-    return NO_FEATURES if isinstance(features, UnsetType) else one_line(bytes(features))
+    line = b"null" if isinstance(features, UnsetType) else bytes(features)
+    return NO_FEATURES if line == b"null" else one_line(line)
 
 
 async def activate(call: Call) -> Sendable:
