@@ -27,15 +27,11 @@ from .arguments import (
     one_kind,
     shown,
 )  # fmt: skip
-from .arm_models import ArmModels, PerArm
+from .arm_kinds import models_of_arms
+from .arm_models import ArmModels
 from .decisions import Decision, context_record, context_row
-from .dense_arms import DenseArms, has_matrices
 from .policies import Policy, make_policy
-from .reward_model import Floats, RewardModel
-from .shared_model import SharedModel
-from .sparse_arms import SparseArms, has_index
-
-BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
+from .reward_model import BOUNDED_VARIANCE, Floats, RewardModel
 
 
 class ContextualBandit:
@@ -361,7 +357,7 @@ class ContextualBandit:
                 raise ValueError("the prior does not fit the features")
             bandit = cls(arms, make_policy(header.policy, **header.parameters), prior, arm_features=features)
             bandit._model.has_ones = header.ones  # which the estimator in the file does not know
-            bandit._models = bandit._new_models(header.n_features, prior)
+            bandit._models = models_of_arms(bandit._model, header.n_features, len(arms), bandit._arm_features, prior)
             if bandit._models.kind != header.models:
                 raise ValueError(f"expected models {bandit._models.kind!r}, got {header.models!r}")
             bandit._models.restore(saved.arrays, saved.models)
@@ -382,21 +378,8 @@ class ContextualBandit:
     def _ready(self, X: Any) -> ArmModels:
         """Return the models, which are created once the number of features is known."""
         if self._models is None:
-            self._models = self._new_models(X.shape[1])
+            self._models = models_of_arms(self._model, X.shape[1], len(self.arms), self._arm_features)
         return self._models
-
-    def _new_models(self, n_features: int, prior: Any = None) -> ArmModels:
-        """Return models at the prior, an estimator that has seen nothing; without one it is made."""
-        if self._arm_features is not None:
-            return SharedModel(self._model, n_features, self._arm_features, prior)
-        if prior is None:
-            prior = self._model.prior(n_features)
-        kind: type[ArmModels] = PerArm
-        if has_index(self._model, prior):
-            kind = SparseArms
-        elif has_matrices(self._model, prior):
-            kind = DenseArms
-        return kind(self._model, prior, len(self.arms), n_features)
 
     def _rows(self, contexts: Any, n: int) -> Any:
         """Return contexts as a float64 array or CSR array, checked; ``n`` empty ones for None."""

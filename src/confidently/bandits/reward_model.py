@@ -18,6 +18,7 @@ from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
 MIN_VARIANCE = 1e-300
+BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
 
 
 class RewardModel:
