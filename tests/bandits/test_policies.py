@@ -218,7 +218,7 @@ def test_policies_are_made_by_name():
         make_policy(LinTS)
     with pytest.raises(ValueError, match=r"EpsilonGreedy: epsilon must be in \[0, 1\], got 1.5"):
         EpsilonGreedy(epsilon=1.5)
-    with pytest.raises(ValueError, match=r"LinTS: alpha must be in \[0, inf\), got -1"):
+    with pytest.raises(ValueError, match=r"LinTS: alpha must be in \[0, 1e\+09\], got -1"):
         LinTS(alpha=-1)
 
 
@@ -278,3 +278,15 @@ def test_the_bound_of_the_paper_does_not_hold_for_less_noise():
     ]
     assert outside[0] > 5 * delta
     assert outside[1] <= delta
+
+
+@pytest.mark.parametrize("kind", POLICIES.values())
+def test_the_largest_parameters_give_probabilities(kind):
+    """Of scores of any size, as models may have them; larger parameters are refused."""
+    for field in dataclasses.fields(kind):
+        policy = kind(**{field.name: field.metadata["range"].high})
+        for size in (1e-150, 1.0, 1e50):
+            found = policy.propensities([0.0, size, -size], [size**2, size**2, 0.0])
+            assert np.isfinite(found).all() and found.sum() == pytest.approx(1.0)
+        with pytest.raises(ValueError, match=field.name):
+            kind(**{field.name: 1e300})

@@ -14,7 +14,7 @@ from ..rules.ranges import Range, UnknownChoice
 from .draws import drawn
 
 Floats = NDArray[np.float64]
-WEIGHT = Range(0.0, math.inf, closed_low=True)
+WEIGHT = Range(0.0, 1e9, closed_low=True, closed_high=True)
 MANY, LEAST = 1000, 1e-9  # arms; deviation
 SHARE = Range(0.0, 1.0, closed_low=True, closed_high=True)
 
