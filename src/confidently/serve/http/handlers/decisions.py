@@ -155,21 +155,17 @@ async def decide(call: Call) -> Sendable:
     hosted = call.hosted
     decisions.check_decides(hosted)
     if call.is_ndjson:
-        return by_lines(call, partial(_decide_lines, call, hosted))
+        return by_lines(call, partial(_decide_lines, call, hosted), TOGETHER)
     asked = Asked.of(await call.message(DecideBody), call.key or call.engine.new_id())
     return answered(asked.answer(await call.ask(decisions.decide_and_store(hosted, asked.situations))))
 
 
 async def _decide_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, DecideBody)
-    found = list[Any]()
-    for begin in range(0, len(bodies), TOGETHER):
-        some = bodies[begin : begin + TOGETHER]
-        asked = filled(some, [tried(Asked.of, body, call.engine.new_id()) for body in good(some)])
-        made = filled(asked, await call.ask(decisions.decide_all(hosted, [one.situations for one in good(asked)])))
-        stored = filled(made, await call.log(decisions.store_all(hosted, good(made))))
-        found += [one if isinstance(one, Problem) else of.answer(one) for of, one in zip(asked, stored, strict=True)]
-    return found
+    asked = filled(bodies, [tried(Asked.of, body, call.engine.new_id()) for body in good(bodies)])
+    made = filled(asked, await call.ask(decisions.decide_all(hosted, [one.situations for one in good(asked)])))
+    stored = filled(made, await call.log(decisions.store_all(hosted, good(made))))
+    return [one if isinstance(one, Problem) else of.answer(one) for of, one in zip(asked, stored, strict=True)]
 
 
 def _shown(situation: Situation, one: Decided) -> Decision:
