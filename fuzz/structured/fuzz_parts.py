@@ -34,7 +34,7 @@ def models() -> Iterator[Any]:
     ):  # fmt: skip
         bandit = ContextualBandit(ARMS, LinTS(), estimator, arm_features=of_arms, random_state=0)
         for k, row in enumerate(X):
-            bandit.decide(row, id=k)
+            bandit.decide(row, id=k, arms=ARMS[: k % 3] or None)
             if k % 5:
                 bandit.reward(k, k % 2)
         yield bandit
@@ -60,8 +60,8 @@ def inputs(random: Random, folder: Path) -> Iterator[Path]:
         if not names or random.random() < 0.7:
             return mutated(content, random)
         name, part = random.choice(names), folder / "part"
-        part.write_bytes(bytes(content.arrays[name].astype(np.uint8)))
         try:
+            part.write_bytes(bytes(content.arrays[name].astype(np.uint8)))
             write(part, mutated(read_content(part), random))
         except Exception:  # changed before, so that it is no model file any more
             return mutated(content, random)
@@ -98,7 +98,7 @@ def answer(model: Any) -> None:
         actions = [Action(arm, {"size": k}) for k, arm in enumerate([*ARMS, "new"])]
         choice = model.decide({"visitor": "v1", "age": 3, "new": 1}, actions, id="x")
         assert np.isfinite(choice.probabilities).all() and abs(choice.probabilities.sum() - 1) < 1e-6
-        model.learn({"visitor": "v1"}, actions[0], 1.0)
+        model.learn({"visitor": "v1"}, actions[0], model.low)
     elif isinstance(model, ContextualBandit):
         n = model._models.n_features
         if n <= MOST_COLUMNS:

@@ -6,10 +6,11 @@ from scipy.sparse import csr_array
 from scipy.sparse import random as random_sparse
 
 from confidently import OnlineClassifier, OnlineRegressor
+from confidently.bandits.arm_kinds import KINDS, models_of_arms
 from confidently.bandits.arm_models import PerArm
-from confidently.bandits.dense_arms import DenseArms, has_matrices
+from confidently.bandits.dense_arms import DenseArms
 from confidently.bandits.reward_model import RewardModel
-from confidently.bandits.sparse_arms import SparseArms, has_index
+from confidently.bandits.sparse_arms import SparseArms
 from confidently.rules.regression import Ridge
 
 N_ARMS, N_FEATURES = 7, 40
@@ -39,8 +40,7 @@ def made(name, n_arms=N_ARMS):
     kind, template = MODELS[name]
     model = RewardModel(template)
     prior = model.prior(N_FEATURES)
-    assert has_index(model, prior) == (kind is SparseArms)
-    assert has_matrices(model, prior) == (kind is DenseArms)
+    assert [one for one in KINDS if one.fits(model, prior)] == [kind, PerArm]
     return [each(model, prior, n_arms, N_FEATURES) for each in (kind, PerArm)]
 
 
@@ -162,8 +162,7 @@ def test_parts_of_a_damaged_file_are_refused(model, name, change):
 ])  # fmt: skip
 def test_other_models_have_an_estimator_per_arm(template):
     model = RewardModel(template)
-    prior = model.prior(3)
-    assert not has_index(model, prior) and not has_matrices(model, prior)
+    assert type(models_of_arms(model, 3, N_ARMS)) is PerArm
 
 
 @pytest.mark.parametrize(("kind", "covariance"), [(SparseArms, "diag"), (DenseArms, "full")])

@@ -8,14 +8,13 @@ from scipy.stats import chisquare
 
 from confidently import ModelFileError
 from confidently.bandits import (
+    POLICIES,
     Action,
     Actions,
     ContextualBandit,
     DecisionModel,
     EpsilonGreedy,
     Greedy,
-    LinTS,
-    LinUCB,
     SquareCB,
     flat,
     in_slot,
@@ -171,7 +170,7 @@ def test_weights_of_features_of_actions_follow_a_new_scale(monkeypatch):
 
 
 @pytest.mark.long("2 seconds")
-@pytest.mark.parametrize("policy", [LinTS(), LinUCB(), EpsilonGreedy(0.2), SquareCB(), Greedy()], ids=repr)
+@pytest.mark.parametrize("policy", POLICIES)
 def test_choices_have_their_probabilities_and_are_those_of_their_ids(policy):
     model = trained(policy=policy, seed=3)[0]
     found = [model.decide({"city": "c1"}, ACTIONS, str(i)) for i in range(2000)]
@@ -371,7 +370,8 @@ def test_after_a_change_a_model_begins_again_with_the_latest_rewards():
 
 
 @pytest.mark.parametrize(("actions", "message"), [
-    ([], "at least one"), ([Action("a"), Action("b"), Action("a")], "'a' is there twice"),
+    ([], "at least one"), ("abc", "expected a sequence of at least one, got 'abc'"),
+    ([Action("a"), Action("b"), Action("a")], "'a' is there twice"),
     ([Action("a", excluded=True)], "all are excluded"), ([Action("a", cost=float("nan"))], "costs must be finite"),
     ([Action("a", min_share=1.5)], r"min_share must be in \[0, 1\]"),
     ([Action("a", {"x": float("inf")})], "feature 'x' must be finite"),
@@ -391,6 +391,9 @@ def test_invalid_calls_are_refused_and_change_nothing(tmp_path):
         (lambda: model.learn({"new": 1.0}, ACTIONS[0], 1e9), ValueError, "within 1e[+]06 ranges"),
         (lambda: model.decide_slots({}, [{}] * 4, ACTIONS, "x"), ValueError, "4 for 3 actions"),
         (lambda: model.decide({"x": 1e60}, ACTIONS, "x"), ValueError, "at most 1e[+]50"),
+        (lambda: model.decide({}, ["a", True], "x"), TypeError, "expected an Action, a text or an integer, got True"),
+        (lambda: model.learn({}, None, 1.0), TypeError, "expected an Action, a text or an integer, got None"),
+        (lambda: model.learn({}, Action(1), 1.0), TypeError, "the id of an action must be a text, got 1"),
     ]:
         with pytest.raises(error, match=message):
             call()

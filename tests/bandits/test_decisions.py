@@ -58,6 +58,9 @@ SOUND = {
         (SOUND | {"context": SOUND["context"] | {"values": ["x"]}}, "expected a finite number"),
         (SOUND | {"arm": [1]}, "id and arm"),
         (SOUND | {"more": 1}, "expected an object"),
+        (SOUND | {"arms": ["b"]}, "arm 'a' is not among arms"),
+        (SOUND | {"arms": [["a"]]}, "arms"),
+        (SOUND | {"arms": "ab"}, "arms"),
     ],
 )
 def test_lines_that_are_no_decisions_are_refused(tmp_path, line, message):
@@ -72,3 +75,5 @@ def test_sound_lines_are_read(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps(SOUND) + "\n")
     assert read_log(path) == [Decision(1, "a", 0.5, 1.0, SOUND["context"])]
+    path.write_text(json.dumps(SOUND | {"arms": [2, "a"]}) + "\n")
+    assert read_log(path) == [Decision(1, "a", 0.5, 1.0, SOUND["context"], [2, "a"])]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from confidently import OnlineRegressor
-from confidently.bandits.dense_arms import MAX_WEIGHTS, DenseArms, has_matrices
+from confidently.bandits.dense_arms import MAX_WEIGHTS, DenseArms
 from confidently.bandits.reward_model import RewardModel
 
 
 def test_long_rows_have_an_estimator_per_arm():
     model = RewardModel(OnlineRegressor(covariance="full"))
-    assert has_matrices(model, model.prior(MAX_WEIGHTS - 1))
-    assert not has_matrices(model, model.prior(MAX_WEIGHTS))
+    assert DenseArms.fits(model, model.prior(MAX_WEIGHTS - 1))
+    assert not DenseArms.fits(model, model.prior(MAX_WEIGHTS))
 
 
 @pytest.mark.parametrize("columns", [[], [4], [0, 2, 5], range(6)])

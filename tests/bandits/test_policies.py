@@ -149,6 +149,25 @@ def test_choices_have_the_propensities(policy, uncertain):
         assert chisquare(counts[p > 0], n * p[p > 0]).pvalue > 1e-4
 
 
+@EVERY_POLICY
+def test_several_rows_are_drawn_as_one_after_the_other(policy):
+    random = np.random.default_rng(3)
+    mean, variance = random.normal(size=(50, 4)), random.exponential(size=(50, 4))
+    mean[:, 2], variance[:, 2] = mean[:, 1], variance[:, 1]
+    variance[::5] = 0.0
+    draws = [np.random.default_rng(7) for _ in range(2)]
+    together = policy.choose(mean, variance, draws[0])
+    alone = [policy.choose(*row, draws[1]) for row in zip(mean, variance, strict=True)]
+    np.testing.assert_array_equal(together, alone)
+    assert draws[0].bit_generator.state == draws[1].bit_generator.state
+
+
+@EVERY_POLICY
+def test_one_arm_is_chosen_for_certain(policy):
+    assert policy.propensities([0.3], [0.2]) == pytest.approx([1.0])
+    assert policy.choose([0.3], [0.2], np.random.default_rng(0)) == 0
+
+
 def test_lin_ucb_takes_the_largest_bound():
     random = np.random.default_rng(4)
     mean, variance = random.normal(size=(30, 5)), random.exponential(size=(30, 5))
@@ -199,7 +218,7 @@ def test_policies_are_made_by_name():
         make_policy(LinTS)
     with pytest.raises(ValueError, match=r"EpsilonGreedy: epsilon must be in \[0, 1\], got 1.5"):
         EpsilonGreedy(epsilon=1.5)
-    with pytest.raises(ValueError, match=r"LinTS: alpha must be in \[0, inf\), got -1"):
+    with pytest.raises(ValueError, match=r"LinTS: alpha must be in \[0, 1e\+09\], got -1"):
         LinTS(alpha=-1)
 
 
@@ -259,3 +278,15 @@ def test_the_bound_of_the_paper_does_not_hold_for_less_noise():
     ]
     assert outside[0] > 5 * delta
     assert outside[1] <= delta
+
+
+@pytest.mark.parametrize("kind", POLICIES.values())
+def test_the_largest_parameters_give_probabilities(kind):
+    """Of scores of any size, as models may have them; larger parameters are refused."""
+    for field in dataclasses.fields(kind):
+        policy = kind(**{field.name: field.metadata["range"].high})
+        for size in (1e-150, 1.0, 1e50):
+            found = policy.propensities([0.0, size, -size], [size**2, size**2, 0.0])
+            assert np.isfinite(found).all() and found.sum() == pytest.approx(1.0)
+        with pytest.raises(ValueError, match=field.name):
+            kind(**{field.name: 1e300})

@@ -8,7 +8,7 @@ from tests.serve.running import PATIENCE
 
 CLIENTS = 60
 HOST = b"Host: localhost\r\n"
-SMALLEST = b"GET / HTTP/1.1\r\n\r\n"
+SMALLEST = b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"
 CHUNKED = HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -22,12 +22,12 @@ WAYS = {
     "logins in small chunks": (b"POST /session HTTP/1.1\r\n" + CHUNKED, chunks(1) * 1000, 100),
     "rows for a route that needs a token": (b"POST /v1/models/m/learn HTTP/1.1\r\n" + CHUNKED, chunks(65536), 250),
     "model files for one": (b"PUT /v1/models/m/file HTTP/1.1\r\n" + CHUNKED, chunks(65536), 250),
-    "heads that do not end": (b"GET / HTTP/1.1\r\nX: ", b"x" * 60_000, 20),
-    "headers that do not end": (b"GET / HTTP/1.1\r\n", b"x: x\r\n" * 90, 1),
+    "heads that do not end": (b"GET / HTTP/1.1\r\n" + HOST + b"X: ", b"x" * 60_000, 20),
+    "headers that do not end": (b"GET / HTTP/1.1\r\n" + HOST, b"x: x\r\n" * 90, 1),
     "pages that are not read": (b"", b"GET /openapi.json HTTP/1.1\r\n" + HOST + b"\r\n", 2000),
     "small requests": (b"", SMALLEST * 1000, 100),
-    "small refused requests": (b"", b"GET /v1/models HTTP/1.1\r\n\r\n" * 1000, 100),
-    "requests of many headers": (b"", b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 99 + b"\r\n", 2000),
+    "small refused requests": (b"", (b"GET /v1/models HTTP/1.1\r\n" + HOST + b"\r\n") * 1000, 100),
+    "requests of many headers": (b"", b"GET / HTTP/1.1\r\n" + HOST + b"a:\r\n" * 98 + b"\r\n", 2000),
     "logins before others": (b"POST /session HTTP/1.1\r\n" + HOST + b"Content-Length: 9\r\n\r\n", b"", 1),
     "small logins": (b"", b"POST /session HTTP/1.1\r\n" + HOST + b"Content-Length: 2\r\n\r\n{}", 20_000),
 }  # fmt: skip

@@ -14,7 +14,7 @@ from collections import Counter
 import httpx
 
 from tests.serve.rows import made, numbered, rewarded, trained
-from tests.serve.running import NDJSON, ServerProcess, lines_of, wait_until
+from tests.serve.running import NDJSON, ServerProcess, as_lines, lines_of, wait_until
 
 CLIENTS = 4
 STEPS = ("batch", "batch", "take out", "settings", "promote", "roll back", "class")  # of an operator
@@ -134,31 +134,43 @@ class Decider(Sender):
         self.decided = {}
 
     def act(self, client):
-        """Decide or reward something, or again what was not answered."""
+        """Decide or reward something, one or many, or again what was not answered."""
+        many = self.chance.choice([1, 1, 5, 100])
         if self.tried:
             self.counts["retries"] += 1
         elif self.decided and self.chance.random() < 0.6:
-            id = self.chance.choice(list(self.decided))
-            self.tried[id] = "rewards"
+            self.tried = dict.fromkeys(self.chance.sample(list(self.decided), min(many, len(self.decided))), "rewards")
         else:
-            id = f"{self.name}-{self.counts['made']}"
-            self.counts["made"] += 1
-            self.tried[id] = "decide"
-        self._send(client, *next(iter(self.tried.items())))
-
-    def _send(self, client, id, kind, row=None):
-        number = int(id.rpartition("-")[2])
-        context = {"kind": f"k{number % 5}", "size": number % 3 + 0.5}
-        if kind == "decide":
-            body = {"id": id, "context": context, "actions": ["a", "b", "c", "d"][: 2 + number % 3]}
-            answer = client.post(f"{MODEL}/decide", json=body)
+            first, self.counts["made"] = self.counts["made"], self.counts["made"] + many
+            self.tried = {f"{self.name}-{number}": "decide" for number in range(first, first + many)}
+        [kind], ids = set(self.tried.values()), list(self.tried)
+        bodies = [getattr(self, f"_{kind}")(id) for id in ids]
+        if len(ids) == 1:
+            answer = client.post(f"{MODEL}/{kind}", json=bodies[0])
             assert answer.status_code == 200, answer.text
-            chosen = answer.json()["chosen"]
-            assert self.decided.setdefault(id, chosen) == chosen
+            self._done(ids[0], kind, answer.json())
+            return
+        with client.stream("POST", f"{MODEL}/{kind}", content=as_lines(bodies), headers=NDJSON) as answer:
+            for id, line in zip(ids, answer.iter_lines(), strict=True):
+                self._done(id, kind, json.loads(line))
+
+    def _decide(self, id):
+        number = int(id.rpartition("-")[2])
+        return {"id": id, "context": self._context(number), "actions": ["a", "b", "c", "d"][: 2 + number % 3]}
+
+    def _rewards(self, id):
+        return {"id": id, "reward": float(int(id.rpartition("-")[2]) % 5 == ord(self.decided[id]) - ord("a"))}
+
+    def _context(self, number):
+        return {"kind": f"k{number % 5}", "size": number % 3 + 0.5}
+
+    def _done(self, id, kind, told):
+        assert told["id"] == id, told
+        if kind == "decide":
+            assert self.decided.setdefault(id, told["chosen"]) == told["chosen"]
         else:
-            reward = float(number % 5 == ord(self.decided[id]) - ord("a"))
-            self._post(client, "rewards", {"id": id, "reward": reward})
-            self.learned[id] = ({"context": context, "arm": self.decided[id]}, reward)
+            context = self._context(int(id.rpartition("-")[2]))
+            self.learned[id] = ({"context": context, "arm": self.decided[id]}, self._rewards(id)["reward"])
         del self.tried[id]
 
 

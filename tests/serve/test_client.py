@@ -209,6 +209,10 @@ def decide_everything(shop):
     assert shop.activate("visit-1")["id"] == "visit-1"
     assert shop.reward("visit-1", 1, wait=True)["status"] == "learned"
     both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
+    requests = [{"actions": ["a", "b"], "context": {"n": np.int64(k)}, "id": f"many-{k}"} for k in range(3)]
+    many = shop.decide_many([*requests, {"actions": []}, {"actions": ["a"], "context": None}])
+    assert [one.get("status", one.get("id")) for one in many[:4]] == ["many-0", "many-1", "many-2", 422]
+    assert many[0] == shop.decide({"n": 0}, ["a", "b"], "many-0") and many[4]["chosen"] == "a"
     given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
     assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
     found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2, reward_range=(-1, 2.5))

@@ -1,13 +1,14 @@
 """Decisions: which action is chosen, how it gets its reward, and what of that can be wrong."""
 
 import json
+import threading
 import time
 
 import numpy as np
 import pytest
 
 from confidently.bandits import Action, Actions, flat
-from confidently.bandits.policies import DEFAULT_POLICY, make_policy
+from confidently.bandits.policies import DEFAULT_POLICY, POLICIES, make_policy
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
 from confidently.serve.model.deciding import Offered, Situation, decide, shares
@@ -15,6 +16,7 @@ from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.model.settings import Deciding
 from confidently.serve.model.version import Version
 from confidently.serve.waiting import Limits
+from tests.serve.running import NDJSON, as_lines, lines_of
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
@@ -86,7 +88,8 @@ def test_a_new_action_is_less_certain_than_the_others(shop):
 def decision(one, id):
     """What the log keeps of a decision."""
     [hosted] = one.engine.hosted.values()
-    return decided_in(one.engine.writer.write(lambda log, request: log.find(hosted.number, id)).note)
+    found = one.engine.writer.write(lambda log, request: log.find(hosted.number, id))
+    return None if found is None else decided_in(found.note)
 
 
 # --- what is decided -------------------------------------------------------------------------------------------------
@@ -114,7 +117,7 @@ def test_a_decision_follows_from_the_log(shop, tmp_path):
             assert np.array_equal(getattr(found, name), getattr(before, name))
 
 
-@pytest.mark.parametrize("name", ["rand_ucb", "lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
+@pytest.mark.parametrize("name", POLICIES)
 def test_probabilities_are_those_of_the_policy(name):
     mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
     actions = Actions([Action("a"), Action("b", cost=0.3), Action("c")])
@@ -174,6 +177,71 @@ def test_a_decision_names_its_policy_also_by_default(shop):
     kept = [shop("GET", f"{SHOP}/rows/{id}").json()["prediction"]["decision"]["policy"] for id in ("default", "bound")]
     assert [one["name"] for one in kept] == [DEFAULT_POLICY.name, "lin_ucb"]
     assert [one["parameters"] for one in kept] == [DEFAULT_POLICY.get_params(), {"alpha": 2.0}]
+
+
+# --- several in lines ------------------------------------------------------------------------------------------------
+
+
+def in_lines(one, bodies, **options):
+    content = bodies if isinstance(bodies, bytes) else as_lines(bodies)
+    answer = one("POST", f"{SHOP}/decide", content=content, headers=NDJSON | options)
+    assert answer.status_code == 200, answer.text
+    return lines_of(answer)
+
+
+def test_decisions_in_lines_are_those_of_one_after_the_other(shop, local, tmp_path):
+    """In their order, also where the request has slots; a repeated line gets the first decision."""
+    teach(shop, 40)
+    copy = local(shop.copy(tmp_path / "copy"))
+    slots = [{"id": "top"}, {"id": "side", "excluded": ["games"]}]
+    bodies = [
+        {"id": f"visit-{k}", "context": {"who": ["fan", "reader"][k % 2]}, "actions": ACTIONS[: 2 + k % 2]}
+        | ({"slots": slots} if k % 5 == 4 else {}) | ({"baseline": "sport", "deferred": True} if k % 7 == 6 else {})
+        for k in range(600)
+    ]  # fmt: skip
+    found = in_lines(shop, bodies)
+    assert found == in_lines(shop, bodies) == in_lines(shop, [*bodies[:3], *bodies[:3], *bodies[3:]])[3:]
+    alone = [copy("POST", f"{SHOP}/decide", body).json() for body in bodies[::10]]
+    assert found[::10] == alone
+
+
+def test_a_line_that_cannot_be_decided_fails_alone(shop):
+    good = {"id": "a", "actions": ACTIONS, "context": {"x": 1}}
+    slots = [{"id": "1"}, {"id": "2"}, {"id": "3"}, {"id": "4"}]
+    deep = b'{"id":"g","actions":["a"],"context":{"x":' + b"[" * 3000 + b"]" * 3000 + b"}}"
+    wrong = [
+        (good, "a"), (good | {"actions": ["other"]}, "other-content"), ({"id": "b"}, "invalid-body"),
+        (good | {"id": "c", "actions": ["x", "x"]}, "invalid-body"),
+        (good | {"id": "d", "slots": slots}, "invalid-body"),
+        (good | {"id": "e", "excluded": ACTIONS}, "invalid-body"), (good | {"id": "f"}, "f"),
+    ]  # fmt: skip
+    content = as_lines(body for body, _ in wrong).encode() + b"[]\n{\n" + deep + b"\n"
+    found = in_lines(shop, content + json.dumps({"actions": ["only"]}).encode())
+    kinds = [one.get("id") or one["type"].rpartition(":")[2] for one in found]
+    assert kinds[: len(wrong)] == [kind for _, kind in wrong]
+    assert kinds[len(wrong) : -1] == ["invalid-body", "invalid-json", "invalid-json"]
+    assert found[-1]["chosen"] == "only" and found[-1]["id"]
+    assert found[3]["pointer"] == "/actions/1"
+    assert decision(shop, "d/1") is None, "no slot of a request whose last one fails is stored"
+    assert counts(shop)["decisions"] == 3
+
+
+def test_lines_of_decisions_wait_while_there_is_too_much(local):
+    one = local(limits=Limits(waiting_rows=2))
+    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
+    one.engine.waiting.add(2, 0)
+    timer = threading.Timer(0.3, one.engine.waiting.add, (-2, 0))
+    timer.start()
+    found = in_lines(one, [{"id": f"d{k}", "actions": ACTIONS} for k in range(5)])
+    timer.join()
+    assert [each["id"] for each in found] == [f"d{k}" for k in range(5)]
+
+
+def test_other_models_decide_no_lines(local):
+    one = local()
+    one("PUT", SHOP, {})
+    answer = one("POST", f"{SHOP}/decide", content=as_lines([{"actions": ACTIONS}]), headers=NDJSON)
+    assert refused(answer)[:2] == (409, "other-task")
 
 
 # --- rewards ---------------------------------------------------------------------------------------------------------

@@ -461,21 +461,40 @@ class Decisions(Promises):
     def features(self, id):
         return {"context": self.contexts[id], "arm": self.arms[id]}
 
+    def made(self, who, k, deferred):
+        """A request for a new decision."""
+        self.n += 1
+        return {"id": f"d{self.n}", "context": {"who": who, "hour": self.n % 24}, "actions": ACTIONS[:k],
+                "deferred": deferred}  # fmt: skip
+
+    def is_decided(self, bodies, answers):
+        """The answers are the decisions of the library."""
+        model = DecisionModel() if self.log.versions[1].is_sure else None
+        for row in self.log.learned() if model is not None else ():
+            model.learn(row.features["context"], Action(row.features["arm"]), row.label, row.weight)
+        for body, found in zip(bodies, answers, strict=True):
+            id, actions = body["id"], body["actions"]
+            if model is not None:
+                choice = model.decide(body["context"], [Action(one) for one in actions], id)
+                assert (found["chosen"], found["probability"]) == (actions[choice.chosen], choice.probability)
+                assert list(found["probabilities"].values()) == choice.probabilities.tolist()
+            self.contexts[id], self.arms[id] = body["context"], found["chosen"]
+            self.log.rows[id], self.answers[id] = self.features(id), (body, found)
+
     @rule(who=st.sampled_from(["reader", "fan"]), k=st.integers(2, 3), deferred=st.booleans())
     def decide(self, who, k, deferred):
-        self.n += 1
-        id, context = f"d{self.n}", {"who": who, "hour": self.n % 24}
-        body = {"id": id, "context": context, "actions": ACTIONS[:k], "deferred": deferred}
-        found = self.ask("POST", "/decide", body).json()
-        if self.log.versions[1].is_sure:
-            model = DecisionModel()
-            for row in self.log.learned():
-                model.learn(row.features["context"], Action(row.features["arm"]), row.label, row.weight)
-            choice = model.decide(context, [Action(one) for one in ACTIONS[:k]], id)
-            assert (found["chosen"], found["probability"]) == (ACTIONS[choice.chosen], choice.probability)
-            assert list(found["probabilities"].values()) == choice.probabilities.tolist()
-        self.contexts[id], self.arms[id] = context, found["chosen"]
-        self.log.rows[id], self.answers[id] = self.features(id), (body, found)
+        body = self.made(who, k, deferred)
+        self.is_decided([body], [self.ask("POST", "/decide", body).json()])
+
+    @precondition(lambda self: len(self.log.rows) < 150)
+    @rule(n=st.integers(2, 40), k=st.integers(2, 3))
+    def decide_many(self, n, k):
+        """Requests that come in lines, some twice and some that cannot be decided, which fail alone."""
+        bodies = [self.made(["reader", "fan"][j % 2], k, deferred=False) for j in range(n)]
+        lines = [*bodies, {"id": "none", "actions": []}, bodies[0] | {"actions": ["other"]}, bodies[0]]
+        *found, none, other, again = lines_of(self.ask("POST", "/decide", content=as_lines(lines), headers=NDJSON))
+        assert (none["status"], other["type"], again) == (422, "urn:confidently:other-content", found[0])
+        self.is_decided(bodies, found)
 
     @precondition(lambda self: self.answers)
     @rule(data=st.data())

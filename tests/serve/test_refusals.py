@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from confidently import OnlineRegressor
+from confidently.bandits import DecisionModel
+from tests.model_files import contents_of, write_contents
 from tests.serve.conftest import Local
 from tests.serve.rows import made, numbered, trained
 from tests.serve.running import NDJSON, as_lines, kind_of, lines_of, teach
@@ -235,6 +238,23 @@ def test_model_files_that_the_server_does_not_take(local, tmp_path, data, ok):
     for reason, content in files.items():
         answer = server("PUT", "/v1/models/m/file", content=content)
         assert kind_of(answer) == "invalid-body" and reason in answer.json()["detail"]
+    assert server("GET", "/v1/models").json() == {"models": []}
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("scales", lambda a: 0 * a), ("scales", lambda a: a * np.nan), ("covariance", lambda a: -a),
+    ("covariance", lambda a: a[:, :1]), ("mean", lambda a: a + np.inf), ("tried", lambda a: a + 2**40),
+    ("drift.text", lambda a: a[::-1].copy()), ("contexts.start", lambda a: a * 2**40),
+])  # fmt: skip
+def test_damaged_files_of_decisions_are_refused_and_leave_nothing(local, tmp_path, name, change):
+    model, path = DecisionModel(), tmp_path / "model"
+    for k in range(9):
+        model.learn({"x": k}, "abc"[k % 3], 1.0)
+    model.save(path)
+    header, arrays = contents_of(path)
+    write_contents(path, header, arrays | {name: change(arrays[name])})
+    server = local()
+    assert kind_of(server("PUT", "/v1/models/m/file", content=path.read_bytes())) == "invalid-body"
     assert server("GET", "/v1/models").json() == {"models": []}
 
 

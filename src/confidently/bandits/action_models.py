@@ -8,87 +8,112 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..estimators.regressor import OnlineRegressor
 from ..rules.regression import Ridge
 from .actions import ActionRows
 from .dense_arms import DenseArms
 from .named_features import Floats, NamedRow
-from .reward_model import RewardModel
+from .reward_model import BOUNDED_VARIANCE, RewardModel
 from .sparse_arms import SparseArms
 
-NOISE = 0.25  # variance of rewards in [0, 1], at most (Popoviciu's inequality)
+NOISE = BOUNDED_VARIANCE  # of rewards in [0, 1]
 PRIOR_VARIANCE = 1.0  # of a weight
 MAX_FULL = 1 << 20  # numbers in all covariances of a model; with more, only variances are kept
 FIRST_ROOM = 8  # columns; later a quarter more
 
 
 class ActionModel(ABC):
-    """Base of the models: ridge regression of rewards on products of contexts and actions."""
+    """Base of the models: ridge regression of rewards on products of contexts and actions.
 
-    full: bool
-    n_contexts: int
-    n_actions: int
+    Attributes
+    ----------
+    arms : DenseArms or SparseArms
+        The weights, kept as those of a bandit are.
+    """
+
+    full: ClassVar[bool]
+    arms: DenseArms | SparseArms
+
+    def __init__(self, shared: bool, n_contexts: int, n_actions: int) -> None:
+        self.shared, self.n_contexts, self.n_actions = shared, n_contexts, n_actions
 
     @property
-    @abstractmethod
     def size(self) -> int:
         """How many numbers of the model go into matrix products of a BLAS."""
+        return 0
 
-    @abstractmethod
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         """Return mean and variance of the expected reward of each action, shape (n,)."""
+        if actions.rows is not None:
+            mean, variance = self._scores_of_rows(x, actions.rows)
+            known = np.square(actions.rows).sum(axis=1)
+            beyond = x.square * (known + actions.unknown) - (x.square - x.unknown) * known
+            return mean, variance + PRIOR_VARIANCE * beyond
+        assert actions.arms is not None
+        tried = actions.arms >= 0
+        mean, variance = self.arms.scores_of(x.columns, x.values, actions.arms[tried])
+        variance += PRIOR_VARIANCE * x.unknown
+        if tried.all():
+            return mean, variance
+        found = np.zeros(len(tried)), np.full(len(tried), PRIOR_VARIANCE * x.square)
+        found[0][tried], found[1][tried] = mean, variance
+        return found
+
+    @abstractmethod
+    def _scores_of_rows(self, x: NamedRow, rows: Floats) -> tuple[Floats, Floats]:
+        """Return :meth:`scores` for the features of actions, without what is unknown of them and of the context."""
 
     @abstractmethod
     def learn(self, x: NamedRow, action: ActionRows, reward: float) -> None:
         """Train on the reward of one action; :meth:`widen` has made room for all features."""
 
-    @abstractmethod
     def widen(self, n_contexts: int, n_actions: int) -> None:
         """Make room for so many columns of contexts, and columns or numbers of actions."""
+        contexts = self.n_contexts if n_contexts <= self.n_contexts else roomy(n_contexts)
+        actions = self.n_actions if n_actions <= self.n_actions else roomy(n_actions)
+        if (contexts, actions) != (self.n_contexts, self.n_actions):
+            self._widen(contexts, actions)
+            self.n_contexts, self.n_actions = contexts, actions
+
+    @abstractmethod
+    def _widen(self, n_contexts: int, n_actions: int) -> None:
+        """Make exactly so much room."""
 
     @abstractmethod
     def scale(self, column: int, factor: float, of_actions: bool) -> None:
         """Multiply the weights of a feature of contexts or of actions."""
 
-    @abstractmethod
     def parts(self) -> dict[str, np.ndarray]:
         """Return what was learned."""
+        return self.arms.parts()[0]
 
-    @abstractmethod
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Continue with what :meth:`parts` returned, of a model as wide."""
+        self.arms.restore(arrays, {})
 
 
 class FullModel(ActionModel):
     """All covariances of weights of one action, or of all actions together if they have features."""
 
     full = True
+    arms: DenseArms
 
     def __init__(self, shared: bool, n_contexts: int, n_actions: int) -> None:
-        self.shared, self.n_contexts, self.n_actions = shared, n_contexts, n_actions
+        super().__init__(shared, n_contexts, n_actions)
         n_arms, width = (1, n_contexts * n_actions) if shared else (n_actions, n_contexts)
-        model, prior = _model("full")
-        self.arms = DenseArms(model, prior, n_arms, width)
+        self.arms = DenseArms(*_model("full"), n_arms, width)
 
     @property
     def size(self) -> int:
         return self.arms.used * self.arms.n_weights**2 if self.shared else 0
 
-    def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
-        if not self.shared:
-            assert actions.arms is not None
-            known = actions.arms >= 0
-            mean, variance = self.arms.scores_of(x.columns, x.values, actions.arms[known])
-            return _of_arms(mean, variance, x, known)
-        assert actions.rows is not None
-        row = _dense(x, self.n_contexts)
-        state, shape = self.arms.state, (self.n_contexts, self.n_actions)
-        n_known = actions.rows.shape[1]
+    def _scores_of_rows(self, x: NamedRow, rows: Floats) -> tuple[Floats, Floats]:
+        row, state, n_known = _dense(x, self.n_contexts), self.arms.state, rows.shape[1]
+        shape = self.n_contexts, self.n_actions
         if self.arms.used:
             weights = row @ state["mean"][0].reshape(shape)
             first = (row @ state["covariance"][0].reshape(self.n_contexts, -1)).reshape(self.n_actions, *shape)
@@ -96,35 +121,26 @@ class FullModel(ActionModel):
             matrix = form.reshape(self.n_actions, self.n_actions)[:n_known, :n_known]
         else:
             weights, matrix = np.zeros(self.n_actions), PRIOR_VARIANCE * float(row @ row) * np.eye(n_known)
-        variance = np.einsum("ij,ij->i", actions.rows @ matrix, actions.rows)
-        return actions.rows @ weights[:n_known], np.maximum(variance, 0.0) + _beyond(x, actions)
+        return rows @ weights[:n_known], np.maximum(np.einsum("ij,ij->i", rows @ matrix, rows), 0.0)
 
     def learn(self, x: NamedRow, action: ActionRows, reward: float) -> None:
-        row, arm = _dense(x, self.n_contexts), 0
-        if self.shared:
-            assert action.rows is not None
+        row, arm = _dense(x, self.n_contexts), action.arms
+        if action.rows is not None:
             z = np.zeros(self.n_actions)
             z[: action.rows.shape[1]] = action.rows[0]
-            row = np.outer(row, z).ravel()
-        else:
-            assert action.arms is not None
-            arm = int(action.arms[0])
-        self.arms.learn(np.array([arm]), np.array([reward]), row[None])
+            row, arm = np.outer(row, z).ravel(), np.zeros(1, dtype=np.intp)
+        assert arm is not None
+        self.arms.learn(arm, np.array([reward]), row[None])
 
-    def widen(self, n_contexts: int, n_actions: int) -> None:
-        contexts = self.n_contexts if n_contexts <= self.n_contexts else roomy(n_contexts)
-        actions = self.n_actions if n_actions <= self.n_actions else roomy(n_actions)
-        if (contexts, actions) == (self.n_contexts, self.n_actions):
-            return
+    def _widen(self, n_contexts: int, n_actions: int) -> None:
         columns = np.arange(self.n_contexts)
         if self.shared:
-            columns = (columns[:, None] * actions + np.arange(self.n_actions)).ravel()
-            self.arms.spread(contexts * actions, columns)
-        else:
-            self.arms.spread(contexts, columns)
-            while self.arms.n_arms < actions:
-                self.arms.add()
-        self.n_contexts, self.n_actions = contexts, actions
+            columns = (columns[:, None] * n_actions + np.arange(self.n_actions)).ravel()
+            self.arms.spread(n_contexts * n_actions, columns)
+            return
+        self.arms.spread(n_contexts, columns)
+        while self.arms.n_arms < n_actions:
+            self.arms.add()
 
     def scale(self, column: int, factor: float, of_actions: bool) -> None:
         columns = np.array([column])
@@ -157,80 +173,35 @@ class FullModel(ActionModel):
             model.arms.fill(columns[order].astype(np.int32), arms[order].astype(np.int32), found)
         return model
 
-    def parts(self) -> dict[str, np.ndarray]:
-        return self.arms.parts()[0]
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.arms.restore(arrays, {})
-
 
 class DiagonalModel(ActionModel):
     """The variance of each weight; weights that were not learned take no memory."""
 
     full = False
+    arms: SparseArms
 
     def __init__(self, shared: bool, n_contexts: int, n_actions: int) -> None:
-        self.shared, self.n_contexts, self.n_actions = shared, n_contexts, n_actions
-        model, prior = _model("diag")
-        self.arms = SparseArms(model, prior, n_actions, n_contexts)
+        super().__init__(shared, n_contexts, n_actions)
+        self.arms = SparseArms(*_model("diag"), n_actions, n_contexts)
 
-    @property
-    def size(self) -> int:
-        return 0
-
-    def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
-        mean, variance = self.arms.score(x.columns, x.values)
-        if not self.shared:
-            assert actions.arms is not None
-            known = actions.arms >= 0
-            return _of_arms(mean[actions.arms[known]], variance[actions.arms[known]], x, known)
-        assert actions.rows is not None
-        n_known = actions.rows.shape[1]
-        found = np.square(actions.rows) @ variance[:n_known] + _beyond(x, actions)
-        return actions.rows @ mean[:n_known], found
+    def _scores_of_rows(self, x: NamedRow, rows: Floats) -> tuple[Floats, Floats]:
+        mean, variance = self.arms.score(x.columns, x.values)[:, : rows.shape[1]]
+        return rows @ mean, np.square(rows) @ variance
 
     def learn(self, x: NamedRow, action: ActionRows, reward: float) -> None:
         arms, factors = action.arms, np.ones(1)
-        if self.shared:
-            assert action.rows is not None
+        if action.rows is not None:
             arms = np.flatnonzero(action.rows[0])
             factors = action.rows[0, arms]
         assert arms is not None
         self.arms.learn_product(x.columns, x.values, arms.tolist(), factors, reward)
 
-    def widen(self, n_contexts: int, n_actions: int) -> None:
-        if n_contexts > self.n_contexts:
-            self.n_contexts = roomy(n_contexts)
-            self.arms.widen(self.n_contexts)
-        if n_actions > self.n_actions:
-            self.n_actions = self.arms.n_arms = roomy(n_actions)
+    def _widen(self, n_contexts: int, n_actions: int) -> None:
+        self.arms.widen(n_contexts)
+        self.arms.n_arms = n_actions
 
     def scale(self, column: int, factor: float, of_actions: bool) -> None:
         self.arms.scale(column, factor, of_actions)
-
-    def parts(self) -> dict[str, np.ndarray]:
-        return self.arms.parts()[0]
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.arms.restore(arrays, {})
-
-
-def _of_arms(mean: Floats, variance: Floats, x: NamedRow, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the scores of all actions, given those of known ones, which leave out unknown features of the context."""
-    if known.all():
-        return mean, variance + PRIOR_VARIANCE * x.unknown
-    found_mean, found_variance = np.zeros(len(known)), np.full(len(known), PRIOR_VARIANCE * x.square)
-    found_mean[known] = mean
-    found_variance[known] = variance + PRIOR_VARIANCE * x.unknown
-    return found_mean, found_variance
-
-
-def _beyond(x: NamedRow, actions: ActionRows) -> Floats:
-    """Return the variance that products with unknown features add to a shared model's scores."""
-    assert actions.rows is not None
-    known = np.square(actions.rows).sum(axis=1)
-    found: Floats = PRIOR_VARIANCE * (x.square * (known + actions.unknown) - (x.square - x.unknown) * known)
-    return found
 
 
 def _dense(x: NamedRow, width: int) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..covariances.threads import one_blas_thread
 from .action_models import NOISE, ActionModel, FullModel
-from .actions import Action, ActionNames, Actions, as_actions, checked_id
+from .actions import ActionNames, Actions, AnyAction, as_action, as_actions
 from .named_features import FeatureNames, Floats, NamedRow, flat
 from .reward_drift import RewardDrift
 
@@ -43,11 +43,11 @@ class ActionRewards:
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
-    def scores(self, context: Any, actions: Actions | Sequence[Action]) -> tuple[Floats, Floats]:
+    def scores(self, context: Any, actions: Actions | Sequence[AnyAction]) -> tuple[Floats, Floats]:
         """Return mean and variance of the expected reward of each action, shape (n_actions,), without costs."""
         return self._scores(flat(context), as_actions(actions))
 
-    def explain(self, context: Any, action: Action) -> dict[str, float]:
+    def explain(self, context: Any, action: AnyAction) -> dict[str, float]:
         """Return what each feature of a context adds to the expected reward of an action, the largest first.
 
         The sum, with "" for what does not depend on the context, is the mean of :meth:`scores`. Features that the
@@ -56,14 +56,14 @@ class ActionRewards:
         names = self.names.columns
         return {name: mean for name, (mean, _) in self.contributions(context, action).items() if name in {"", *names}}
 
-    def contributions(self, context: Any, action: Action) -> dict[str, tuple[float, float]]:
+    def contributions(self, context: Any, action: AnyAction) -> dict[str, tuple[float, float]]:
         """Return what each feature of a context adds to mean and variance of :meth:`scores`, the largest mean first.
 
         The variance is a quadratic form, x'Sx, of which a feature adds x_j times the j-th entry of Sx. That is negative
         where errors of weights cancel. What does not depend on the context is under "".
         """
         features = flat(context)
-        x, rows = self.names.row(features), as_actions([action._replace(excluded=False)]).rows(self.actions)
+        x, rows = self.names.row(features), Actions([as_action(action)._replace(excluded=False)]).rows(self.actions)
         known, unit = x._replace(unknown=0.0), self.width**2 * self.noise / NOISE
         name_of = {column: name for name, column in self.names.columns.items()}
 
@@ -97,14 +97,14 @@ class ActionRewards:
 
     # --- learning ------------------------------------------------------------------------------------------------
 
-    def learn(self, context: Any, action: Action, reward: float, weight: float = 1.0) -> float:
+    def learn(self, context: Any, action: AnyAction, reward: float, weight: float = 1.0) -> float:
         """Train on the reward of a decision; return the reward that was expected before.
 
         Parameters
         ----------
         context : mapping, optional
             That of the decision; for a slot, :func:`in_slot`.
-        action : Action
+        action : Action, str or int
             The chosen one.
         reward : float
             Without the cost.
@@ -122,8 +122,9 @@ class ActionRewards:
             raise ValueError(f"the reward must be finite and within {MAX_REWARD:g} ranges of rewards, got {reward!r}")
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise ValueError(f"the weight must be from 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        action = as_action(action)
         features = flat(action.features) if self.actions.shared else {}
-        row = flat(context), checked_id(action), features, target, float(weight)
+        row = flat(context), action.id, features, target, float(weight)
         for column, factor in self.names.add(row[0]):
             self.model.scale(column, factor, of_actions=False)
         for column, factor in self.actions.add(row[1], row[2]):

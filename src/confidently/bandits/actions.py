@@ -52,12 +52,16 @@ class Action(NamedTuple):
     excluded: bool = False
 
 
+AnyAction = Action | str | int
+
+
 class Actions:
     """The actions of one decision, or of many, which then need not be read again.
 
     Parameters
     ----------
-    actions : sequence of Action
+    actions : sequence of Action, str or int
+        A text or an integer is an action that has nothing but this id.
 
     Raises
     ------
@@ -65,17 +69,18 @@ class Actions:
         If there is none, two have one id, all are excluded, or a feature, cost or share is out of range.
     """
 
-    def __init__(self, actions: Sequence[Action]) -> None:
-        if not actions:
-            raise ValueError("actions: expected at least one")
-        self.ids = [checked_id(one) for one in actions]
+    def __init__(self, actions: Sequence[AnyAction]) -> None:
+        if isinstance(actions, str) or not len(actions):
+            raise ValueError(f"actions: expected a sequence of at least one, got {actions!r}")
+        several = [as_action(one) for one in actions]
+        self.ids = [one.id for one in several]
         if len(set(self.ids)) < len(self.ids):
             again = next(id for k, id in enumerate(self.ids) if id in self.ids[:k])
             raise ValueError(f"actions: {again!r} is there twice; use every action once")
-        self.features = [flat(one.features) for one in actions]
-        self.costs = np.array([one.cost for one in actions], dtype=np.float64)
-        self.shares = np.array([one.min_share for one in actions], dtype=np.float64)
-        self.eligible = np.array([not one.excluded for one in actions])
+        self.features = [flat(one.features) for one in several]
+        self.costs = np.array([one.cost for one in several], dtype=np.float64)
+        self.shares = np.array([one.min_share for one in several], dtype=np.float64)
+        self.eligible = np.array([not one.excluded for one in several])
         if not np.isfinite(self.costs).all():
             raise ValueError("actions: costs must be finite")
         if not ((self.shares >= 0) & (self.shares <= 1)).all():
@@ -141,13 +146,17 @@ class ActionNames:
         return factors
 
 
-def checked_id(action: Action) -> str:
-    """Return the id of an action; ``TypeError``: it is no text."""
+def as_action(action: AnyAction) -> Action:
+    """Return an action, checked; ``TypeError``: it, or its id, is something else."""
+    if isinstance(action, str | int | np.integer) and not isinstance(action, bool):
+        return Action(str(action))
+    if not isinstance(action, Action):
+        raise TypeError(f"actions: expected an Action, a text or an integer, got {action!r}")
     if not isinstance(action.id, str):
         raise TypeError(f"actions: the id of an action must be a text, got {action.id!r}")
-    return action.id
+    return action
 
 
-def as_actions(actions: Actions | Sequence[Action]) -> Actions:
+def as_actions(actions: Actions | Sequence[AnyAction]) -> Actions:
     """Return actions that are perhaps read already."""
     return actions if isinstance(actions, Actions) else Actions(actions)

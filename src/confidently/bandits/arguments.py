@@ -1,4 +1,4 @@
-"""Checks of a bandit's arms and of their features."""
+"""Checks of a bandit's arms, of their features, and of contexts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from ..data.memory.matrix import as_matrix
+from ..wording import counted
 
 ARMS = (str, int, float)  # types of arms and ids that files can hold
 
@@ -26,6 +28,34 @@ def checked_arms(arms: Sequence[Any]) -> list[Any]:
         if len(set(found)) < len(found) and arm in found[:k]:
             raise ValueError(f"arms: {arm!r} is there twice; use every arm once")
     return found
+
+
+def numbers_of(some: Sequence[Any], arms: list[Any]) -> NDArray[np.intp]:
+    """Return the numbers of some of the arms, ascending; ``ValueError``: one is unknown or there twice."""
+    number = {arm: k for k, arm in enumerate(arms)}
+    if unknown := [arm for arm in checked_arms(some) if arm not in number]:
+        raise ValueError(f"unknown arm {unknown[0]!r}; expected some of {shown(arms)}")
+    return np.array(sorted(number[arm] for arm in some), dtype=np.intp)
+
+
+def numbers_of_each(several: Sequence[Sequence[Any] | None], arms: list[Any], n: int) -> list[NDArray[np.intp]]:
+    """Return the numbers of some of the arms for each of n contexts; of all where it is None."""
+    if len(several) != n:
+        raise ValueError(f"arms: expected {counted(n, 'sequence')} of arms, one per context, got {len(several)}")
+    return [np.arange(len(arms)) if some is None else numbers_of(some, arms) for some in several]
+
+
+def checked_contexts(contexts: Any) -> Any:
+    """Return contexts as a float64 array or CSR array without repeated entries, checked."""
+    if issparse(contexts):
+        X = csr_array(contexts, dtype=np.float64)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    else:
+        X = np.ascontiguousarray(contexts, dtype=np.float64)
+    as_matrix(X)  # an error names the first value that is not finite
+    return X
 
 
 def feature_rows(arms: list[Any], given: Mapping[Any, Any]) -> Any:

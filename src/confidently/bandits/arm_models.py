@@ -28,6 +28,11 @@ class ArmModels(ABC):
     def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
         self.model, self.prior, self.n_arms, self.n_features = model, prior, n_arms, n_features
 
+    @staticmethod
+    def fits(model: RewardModel, estimator: Any) -> bool:
+        """Return whether this kind can hold the models of arms with such an estimator."""
+        return True
+
     def checked(self, estimator: Any) -> Any:
         """Return an estimator that was read; ``ValueError``: it is another one than the prior."""
         if type(estimator) is not type(self.prior) or estimator.learner_.header() != self.prior.learner_.header():

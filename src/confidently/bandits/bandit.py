@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from ..data.memory.matrix import as_matrix
 from ..estimators.archive import Archive, content_of
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
@@ -18,16 +17,22 @@ from ..rules.regression import Ridge
 from ..similar import hinting
 from ..wording import counted
 from . import files
-from .arguments import ARMS, as_one_row, checked_arms, feature_rows, one_kind, shown
-from .arm_models import ArmModels, PerArm
+from .arguments import (
+    ARMS,
+    as_one_row,
+    checked_arms,
+    checked_contexts,
+    feature_rows,
+    numbers_of,
+    numbers_of_each,
+    one_kind,
+    shown,
+)  # fmt: skip
+from .arm_kinds import models_of_arms
+from .arm_models import ArmModels
 from .decisions import Decision, context_record, context_row
-from .dense_arms import DenseArms, has_matrices
 from .policies import Policy, make_policy
-from .reward_model import Floats, RewardModel
-from .shared_model import SharedModel
-from .sparse_arms import SparseArms, has_index
-
-BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
+from .reward_model import BOUNDED_VARIANCE, Floats, RewardModel
 
 
 class ContextualBandit:
@@ -99,7 +104,7 @@ class ContextualBandit:
 
     # --- deciding ------------------------------------------------------------------------------------------------
 
-    def decide(self, context: Any = None, id: Any = None) -> Decision:
+    def decide(self, context: Any = None, id: Any = None, arms: Sequence[Any] | None = None) -> Decision:
         """Choose an arm for one context and log the decision.
 
         Parameters
@@ -108,6 +113,8 @@ class ContextualBandit:
             None for a bandit without contexts.
         id : str, int or float, optional
             By which :meth:`reward` finds the decision; by default the number of decisions before it.
+        arms : sequence, optional
+            The arms to choose from this time; by default all.
 
         Returns
         -------
@@ -117,10 +124,10 @@ class ContextualBandit:
         Raises
         ------
         ValueError, TypeError
-            If the context has a different number of columns than earlier ones or values that are not finite, or a
-            decision with this id waits for its reward.
+            If the context has a different number of columns than earlier ones or values that are not finite, an arm
+            is unknown or repeated, or a decision with this id waits for its reward.
         """
-        X = self._rows(as_one_row(context), 1)
+        X, some = self._rows(as_one_row(context), 1), None if arms is None else numbers_of(arms, self.arms)
         id = self._n_decisions if id is None else id
         if isinstance(id, np.generic):
             id = id.item()
@@ -128,10 +135,11 @@ class ContextualBandit:
             raise TypeError(f"id: expected a string or a number, got {id!r}")
         if id in self._waiting:
             raise ValueError(f"decision {id!r} waits for its reward; use another id")
-        mean, variance = self._ready(X).scores(X)
-        arm = int(self.policy.choose(mean[0], variance[0], self._random))
-        propensity = float(self.policy.propensity_of(arm, mean[0], variance[0]))
-        decision = Decision(id, self.arms[arm], propensity, None, context_record(X))
+        mean, variance = (part[0] if some is None else part[0, some] for part in self._ready(X).scores(X))
+        chosen = int(self.policy.choose(mean, variance, self._random))
+        propensity = self.policy.propensity_of(chosen, mean, variance)
+        left = self.arms if some is None else [self.arms[k] for k in some]
+        decision = Decision(id, left[chosen], propensity, None, context_record(X), None if some is None else left)
         self._n_decisions += 1
         self._waiting[id] = decision
         self.log.append(decision)
@@ -163,19 +171,35 @@ class ContextualBandit:
         """The number of decisions that wait for their rewards."""
         return len(self._waiting)
 
-    def predict(self, contexts: Any) -> list[Any]:
+    def predict(self, contexts: Any, arms: Sequence[Sequence[Any] | None] | None = None) -> list[Any]:
         """Return an arm per context, drawn by the policy; nothing is logged.
 
         Parameters
         ----------
         contexts : array or sparse matrix of shape (n, d)
+        arms : sequence of shape (n,), optional
+            The arms to choose from for each context, None for all.
         """
         mean, variance = self._scores(contexts)
-        return [self.arms[k] for k in self.policy.choose(mean, variance, self._random)]
+        if arms is None:
+            return [self.arms[k] for k in self.policy.choose(mean, variance, self._random)]
+        found = []
+        for i, some in enumerate(numbers_of_each(arms, self.arms, len(mean))):
+            found.append(self.arms[some[self.policy.choose(mean[i, some], variance[i, some], self._random)]])
+        return found
 
-    def propensities(self, contexts: Any) -> Floats:
-        """Return the probability of each arm for each context, shape (n, n_arms): ``action_dist`` of the estimators."""
-        return self.policy.propensities(*self._scores(contexts))
+    def propensities(self, contexts: Any, arms: Sequence[Sequence[Any] | None] | None = None) -> Floats:
+        """Return the probability of each arm for each context, shape (n, n_arms): ``action_dist`` of the estimators.
+
+        Parameters are those of :meth:`predict`. Arms that cannot be chosen have the probability 0.
+        """
+        mean, variance = self._scores(contexts)
+        if arms is None:
+            return self.policy.propensities(mean, variance)
+        found = np.zeros(mean.shape)
+        for i, some in enumerate(numbers_of_each(arms, self.arms, len(mean))):
+            found[i, some] = self.policy.propensities(mean[i, some], variance[i, some])
+        return found
 
     def predict_expectations(self, contexts: Any) -> Floats:
         """Return the expected reward of each arm for each context, shape (n, n_arms)."""
@@ -335,7 +359,7 @@ class ContextualBandit:
                 raise ValueError("the prior does not fit the features")
             bandit = cls(arms, make_policy(header.policy, **header.parameters), prior, arm_features=features)
             bandit._model.has_ones = header.ones  # which the estimator in the file does not know
-            bandit._models = bandit._new_models(header.n_features, prior)
+            bandit._models = models_of_arms(bandit._model, header.n_features, len(arms), bandit._arm_features, prior)
             if bandit._models.kind != header.models:
                 raise ValueError(f"expected models {bandit._models.kind!r}, got {header.models!r}")
             bandit._models.restore(saved.arrays, saved.models)
@@ -356,34 +380,19 @@ class ContextualBandit:
     def _ready(self, X: Any) -> ArmModels:
         """Return the models, which are created once the number of features is known."""
         if self._models is None:
-            self._models = self._new_models(X.shape[1])
+            self._models = models_of_arms(self._model, X.shape[1], len(self.arms), self._arm_features)
         return self._models
-
-    def _new_models(self, n_features: int, prior: Any = None) -> ArmModels:
-        """Return models at the prior, an estimator that has seen nothing; without one it is made."""
-        if self._arm_features is not None:
-            return SharedModel(self._model, n_features, self._arm_features, prior)
-        if prior is None:
-            prior = self._model.prior(n_features)
-        kind: type[ArmModels] = PerArm
-        if has_index(self._model, prior):
-            kind = SparseArms
-        elif has_matrices(self._model, prior):
-            kind = DenseArms
-        return kind(self._model, prior, len(self.arms), n_features)
 
     def _rows(self, contexts: Any, n: int) -> Any:
         """Return contexts as a float64 array or CSR array, checked; ``n`` empty ones for None."""
         if contexts is None:
+            if self._models is not None and self._models.n_features != 1:
+                wanted = counted(self._models.n_features, "column")
+                raise ValueError(f"contexts must have {wanted} as those before, got none")
+            if self._arm_features is None and not self._model.has_intercept:
+                raise ValueError("a model without an intercept learns nothing without contexts; use fit_intercept=True")
             contexts = np.zeros((n, 1))
-        if issparse(contexts):
-            X = csr_array(contexts, dtype=np.float64)
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-        else:
-            X = np.ascontiguousarray(contexts, dtype=np.float64)
-        as_matrix(X)  # an error names the first value that is not finite
+        X = checked_contexts(contexts)
         if self._models is not None and X.shape[1] != self._models.n_features:
             raise ValueError(
                 f"contexts must have {counted(self._models.n_features, 'column')} as those before, got {X.shape[1]}; "

@@ -16,7 +16,7 @@ from ..rules.ranges import check_number
 from . import files
 from .action_models import DiagonalModel, FullModel, roomy
 from .action_rewards import ActionRewards
-from .actions import Action, Actions, as_actions
+from .actions import Actions, AnyAction, as_actions
 from .draws import drawn, uniform, with_shares
 from .named_features import FeatureNames, Floats, flat, in_slot
 from .policies import DEFAULT_POLICY, SHARE, Policy, make_policy
@@ -86,6 +86,7 @@ class DecisionModel(ActionRewards):
 
     Examples
     --------
+    >>> from confidently.bandits import Action
     >>> model = DecisionModel(seed=1)
     >>> actions = [Action("news"), Action("sport", min_share=0.1)]
     >>> for k in range(30):
@@ -113,7 +114,7 @@ class DecisionModel(ActionRewards):
     # --- deciding ------------------------------------------------------------------------------------------------
 
     def decide(
-        self, context: Any, actions: Actions | Sequence[Action], id: str, *, baseline: int | None = None
+        self, context: Any, actions: Actions | Sequence[AnyAction], id: str, *, baseline: int | None = None
     ) -> Choice:
         """Choose an action; nothing changes.
 
@@ -121,7 +122,8 @@ class DecisionModel(ActionRewards):
         ----------
         context : mapping, optional
             Features as JSON has them (:func:`flat`).
-        actions : Actions, or sequence of Action
+        actions : Actions, or sequence of Action, str or int
+            A text or an integer is an action that has nothing but this id.
         id : str
             Of the decision.
         baseline : int, optional
@@ -137,7 +139,7 @@ class DecisionModel(ActionRewards):
         return _choice(probabilities, uniform(self.seed, id), baseline)
 
     def decide_slots(
-        self, context: Any, slots: Sequence[Any], actions: Actions | Sequence[Action], id: str,
+        self, context: Any, slots: Sequence[Any], actions: Actions | Sequence[AnyAction], id: str,
         *, baselines: Sequence[int] | None = None,
     ) -> list[Choice]:  # fmt: skip
         """Choose an action per slot, none twice; nothing changes.
@@ -173,7 +175,7 @@ class DecisionModel(ActionRewards):
         return choices
 
     def probabilities(
-        self, context: Any, actions: Actions | Sequence[Action], policy: str | Policy | None = None
+        self, context: Any, actions: Actions | Sequence[AnyAction], policy: str | Policy | None = None
     ) -> Floats:
         """Return the probability of each action, shape (n_actions,), by the policy or by another one."""
         actions = as_actions(actions)

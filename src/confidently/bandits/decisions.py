@@ -44,6 +44,8 @@ class Decision:
         None until it is known.
     context : dict
         ``{"shape": d, "columns": [...], "values": [...]}``: the nonzero entries of the row.
+    arms : list, optional
+        The arms to choose from; None: all.
     """
 
     id: Any
@@ -51,6 +53,11 @@ class Decision:
     propensity: float
     reward: float | None
     context: Context
+    arms: list[Any] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON has it, without ``arms`` where it is None."""
+        return {name: value for name, value in asdict(self).items() if name in FIELDS or value is not None}
 
 
 def context_record(row: Any) -> Context:
@@ -123,7 +130,7 @@ def feedback(log: Iterable[Decision], arms: Sequence[Any]) -> dict[str, NDArray[
 def write_log(log: Iterable[Decision], path: str | os.PathLike[str]) -> None:
     """Write decisions as JSON lines, one object per decision; the file is complete or absent."""
     with new_file(path) as temporary:
-        lines = (json.dumps(asdict(one), ensure_ascii=False, allow_nan=False) for one in log)
+        lines = (json.dumps(one.record(), ensure_ascii=False, allow_nan=False) for one in log)
         Path(temporary).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
@@ -154,7 +161,7 @@ def decision_of(record: Any) -> Decision:
     TypeError, ValueError, KeyError
         If it is not one.
     """
-    if not isinstance(record, dict) or set(record) != set(FIELDS):
+    if not isinstance(record, dict) or set(record) - {"arms"} != set(FIELDS):
         raise ValueError(f"expected an object with {', '.join(FIELDS)}")
     propensity, reward = record["propensity"], record["reward"]
     context = conform(record["context"], Context, "context")
@@ -165,5 +172,8 @@ def decision_of(record: Any) -> Decision:
     columns, values = context["columns"], context["values"]
     if len(columns) != len(values) or not all(j < context["shape"] for j in columns):
         raise ValueError("the columns and values of the context do not fit together")
+    arms = record.get("arms")
     id, arm = conform([record["id"], record["arm"]], list[str | int | float | bool], "id and arm")
-    return Decision(id, arm, float(propensity), reward, context)
+    if arms is not None and arm not in conform(arms, list[str | int | float | bool], "arms"):
+        raise ValueError(f"arm {arm!r} is not among arms")
+    return Decision(id, arm, float(propensity), reward, context, arms)

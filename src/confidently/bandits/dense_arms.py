@@ -20,15 +20,6 @@ MAX_WEIGHTS = 512  # of an arm; longer rows are learned faster in blocks
 FIRST_ROOM = 4  # matrices for arms that were tried; doubled when they are used up
 
 
-def has_matrices(model: RewardModel, estimator: Any) -> bool:
-    """Return whether :class:`DenseArms` can hold the models of arms with this estimator."""
-    learner = estimator.learner_
-    kind = kind_of(learner.settings.covariance)
-    dense = kind.couples_features and not kind.keeps_examples  # one vector of weights: "shared" is then "full"
-    n_weights = learner.n_features + learner.settings.fit_intercept
-    return dense and n_weights <= MAX_WEIGHTS and model.has_plain_steps(estimator)
-
-
 class DenseArms(ArmModels):
     """One linear model with a full covariance per arm, as in :class:`PerArm`.
 
@@ -37,6 +28,14 @@ class DenseArms(ArmModels):
     """
 
     kind = "matrices"
+
+    @staticmethod
+    def fits(model: RewardModel, estimator: Any) -> bool:
+        learner = estimator.learner_
+        kind = kind_of(learner.settings.covariance)
+        dense = kind.couples_features and not kind.keeps_examples  # one vector of weights: "shared" is then "full"
+        n_weights = learner.n_features + learner.settings.fit_intercept
+        return dense and n_weights <= MAX_WEIGHTS and model.has_plain_steps(estimator)
 
     def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
         super().__init__(model, prior, n_arms, n_features)

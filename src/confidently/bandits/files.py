@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ..data.sources.json_schema import Count, parse
@@ -56,7 +56,7 @@ OF_DECISIONS = ArchiveKind(DECISIONS, DecisionsHeader)
 
 def lines_of(log: Iterable[Decision]) -> list[str]:
     """Return decisions as JSON."""
-    return [json.dumps(asdict(one), allow_nan=False) for one in log]
+    return [json.dumps(one.record(), allow_nan=False) for one in log]
 
 
 def log_of(lines: Iterable[str]) -> list[Decision]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .. import _core
 from ..rules.parametric import Parametric, parameter
 from ..rules.ranges import Range, UnknownChoice
+from .draws import drawn
 
 Floats = NDArray[np.float64]
-WEIGHT = Range(0.0, math.inf, closed_low=True)
+WEIGHT = Range(0.0, 1e9, closed_low=True, closed_high=True)
 MANY, LEAST = 1000, 1e-9  # arms; deviation
 SHARE = Range(0.0, 1.0, closed_low=True, closed_high=True)
 
@@ -45,8 +46,15 @@ class Policy(Parametric):
         return found
 
     def choose(self, mean: Any, variance: Any, random: np.random.Generator) -> NDArray[np.intp]:
-        """Draw an arm per row with the probabilities of :meth:`propensities`: its number, shape () or (n,)."""
-        chosen: NDArray[np.intp] = self._apply(lambda m, v: self._choose(m, v, random), mean, variance)
+        """Draw an arm per row with the probabilities of :meth:`propensities`: its number, shape () or (n,).
+
+        Rows are drawn one after the other, so several draw as each alone.
+        """
+
+        def each(m: Floats, v: Floats) -> NDArray[np.intp]:
+            return np.array([self._choose(*row, random) for row in zip(m, v, strict=True)], dtype=np.intp)
+
+        chosen: NDArray[np.intp] = self._apply(each, mean, variance)
         return chosen
 
     def propensity_of(self, arm: int, mean: Any, variance: Any) -> float:
@@ -76,7 +84,7 @@ class Policy(Parametric):
     def _propensities(self, mean: Floats, variance: Floats) -> Floats:
         return _shared(self._index(mean, variance))
 
-    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
         return _largest(self._index(mean, variance), random)
 
 
@@ -112,10 +120,9 @@ class EpsilonGreedy(Policy):
         mixed: Floats = self.epsilon / mean.shape[1] + (1.0 - self.epsilon) * super()._propensities(mean, variance)
         return mixed
 
-    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
-        best = super()._choose(mean, variance, random)
-        explored = random.random(len(mean)) < self.epsilon
-        return np.where(explored, random.integers(mean.shape[1], size=len(mean)), best)
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
+        best, explored, any_arm = super()._choose(mean, variance, random), random.random(), random.integers(len(mean))
+        return int(any_arm) if explored < self.epsilon else best
 
 
 class LinUCB(Policy):
@@ -190,9 +197,9 @@ class LinTS(Policy):
             return found
         return self.propensities(m, v)
 
-    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
-        drawn = self.alpha * np.sqrt(variance) * random.standard_normal(mean.shape)
-        return _largest(self._centre(mean, variance) + drawn, random)
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
+        z = random.standard_normal(len(mean))
+        return _largest(self._centre(mean, variance) + self.alpha * np.sqrt(variance) * z, random)
 
 
 class RandUCB(LinTS):
@@ -250,11 +257,8 @@ class SquareCB(Policy):
         found: Floats = np.where(best, left, p)
         return found
 
-    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> NDArray[np.intp]:
-        cumulated = self._propensities(mean, variance).cumsum(axis=1)
-        u = random.random((len(mean), 1)) * cumulated[:, -1:]
-        chosen: NDArray[np.intp] = (cumulated <= u).sum(axis=1)
-        return chosen
+    def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
+        return drawn(self._propensities(mean[None], variance[None])[0], random.random())
 
 
 POLICIES: dict[str, type[Policy]] = {
@@ -292,10 +296,7 @@ def _shared(index: Floats) -> Floats:
     return shares
 
 
-def _largest(index: Floats, random: np.random.Generator) -> NDArray[np.intp]:
-    """Return the position of the largest number of each row, one of equal ones at random."""
-    best: NDArray[np.intp] = index.argmax(axis=1)
-    several = (index == np.take_along_axis(index, best[:, None], axis=1)).sum(axis=1) > 1
-    for row in np.flatnonzero(several):
-        best[row] = random.choice(np.flatnonzero(index[row] == index[row, best[row]]))
-    return best
+def _largest(index: Floats, random: np.random.Generator) -> int:
+    """Return the position of the largest number, one of equal ones at random."""
+    best = np.flatnonzero(index == index.max())
+    return int(best[0] if len(best) == 1 else random.choice(best))

@@ -18,6 +18,7 @@ from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
 MIN_VARIANCE = 1e-300
+BOUNDED_VARIANCE = 0.25  # of any number in [0, 1] (Popoviciu's inequality)
 
 
 class RewardModel:
@@ -55,6 +56,11 @@ class RewardModel:
             self.template.set_params(fit_intercept=False)
         elif chooses_view(self.template):
             self.template.set_params(view=None)
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether rows without features say something."""
+        return self.has_ones or bool(self.template.fit_intercept)
 
     def prior(self, n_features: int) -> Any:
         """Return an estimator that has seen nothing and predicts from its prior."""

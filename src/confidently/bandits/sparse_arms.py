@@ -20,11 +20,6 @@ MAX_CHANGE = 1e300  # of a weight in one step
 FIRST_ROOM = 4  # arms in the list of a feature when the first one arrives; doubled when it is full
 
 
-def has_index(model: RewardModel, estimator: Any) -> bool:
-    """Return whether :class:`SparseArms` can hold the models of arms with this estimator."""
-    return kind_of(estimator.learner_.settings.covariance).is_diagonal and model.has_plain_steps(estimator)
-
-
 class SparseArms(ArmModels):
     """One linear model with a diagonal covariance per arm, as in :class:`PerArm`.
 
@@ -37,6 +32,10 @@ class SparseArms(ArmModels):
     """
 
     kind = "index"
+
+    @staticmethod
+    def fits(model: RewardModel, estimator: Any) -> bool:
+        return kind_of(estimator.learner_.settings.covariance).is_diagonal and model.has_plain_steps(estimator)
 
     def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
         super().__init__(model, prior, n_arms, n_features)
@@ -65,6 +64,10 @@ class SparseArms(ArmModels):
         found = np.empty((2, self.n_arms))
         _core.arm_scores(self.state, *self.variances, columns, values, found)
         return found
+
+    def scores_of(self, columns: NDArray[np.int32], values: Floats, arms: NDArray[np.intp]) -> Floats:
+        """Return mean and variance of the score of some arms for one row, given its entries: shape (2, n)."""
+        return self.score(columns, values)[:, arms]
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         if len(arms) == 1:  # of which nothing is learned before an error

@@ -37,11 +37,16 @@ class DecisionRequests(ModelRequests):
         deferred : bool
             Whether it counts only after :meth:`activate`.
         """
-        body: dict[str, Any] = {"id": id or new_id(), "actions": [_plain_part(one) for one in actions]}
-        body |= {} if context is None else {"context": plain(context)}
-        body |= {} if slots is None else {"slots": [_plain_part(one) for one in slots]}
-        body |= {"excluded": list(excluded), "baseline": baseline, "deferred": deferred}
-        return self._ask("POST", "/decide", body)
+        given = {"context": context, "actions": actions} | ({} if slots is None else {"slots": slots})
+        given |= {"excluded": list(excluded), "baseline": baseline, "deferred": deferred}
+        return self._ask("POST", "/decide", _decide_body(given | ({"id": id} if id else {})))
+
+    def decide_many(self, requests: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Send requests with the arguments of :meth:`decide`, such as ``{"id": "visit-17", "actions": ["a", "b"]}``.
+
+        Return a decision or a problem for each; the decisions are durable.
+        """
+        return self._lines("/decide", map(_decide_body, plain_rows(requests, None)), {})
 
     def activate(self, id: str) -> dict[str, Any]:
         """Let a deferred decision count: from now on its reward is due."""
@@ -75,6 +80,18 @@ class DecisionRequests(ModelRequests):
         if reward_range is not None:
             query["reward_range"] = ",".join(map(str, reward_range))
         return self._ask("GET", "/evaluate", query=query)
+
+
+def _decide_body(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request, with an id of its own."""
+    found = {"id": new_id()} | dict(request)
+    context = found.pop("context", None)
+    if context is not None:
+        found["context"] = plain(context)
+    for name in ("actions", "slots"):
+        if name in found:
+            found[name] = [_plain_part(one) for one in found[name]]
+    return found
 
 
 def _plain_part(part: Any) -> Any:

@@ -151,7 +151,7 @@ ROUTES = (
     ),
     Route(
         "POST", f"{MODEL}/decide", decisions.decide, "predict", decisions.DecideBody,
-        (decisions.Decision, decisions.SlotDecisions),
+        (decisions.Decision, decisions.SlotDecisions), lines="both",
     ),
     Route("POST", f"{MODEL}/activate", decisions.activate, "predict", decisions.ActivateBody, decisions.Activated),
     Route(

@@ -1,12 +1,14 @@
 """Limits of connections: the size of headers, the time they take, unread answers, and how many there are at once.
 
 uvicorn's protocol on httptools has none of these limits: it stores headers of any length, its only timer runs between
-an answer and the next byte, and it takes in any number of requests that a client sends without waiting for answers.
+an answer and the next byte, and it takes in any number of requests that a client sends without waiting for answers. It
+also accepts requests without a Host, or with several.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +32,7 @@ PARSED_BODY = 64 << 10  # bytes of a body, in which there are no other requests
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
 COMPLETE = "complete"  # in a scope's state: true once the whole body has come
+HOST = re.compile(rb"[\w.~!$&'()*+,;=%:\[\]-]*", re.ASCII)  # the value of the header (RFC 3986, 3.2.2)
 STATE_TOKEN = "token"  # in a scope's state: the name of the token
 
 
@@ -147,6 +150,8 @@ class Connection(HttpToolsProtocol):
         if len(self.connections) > self.most:
             problem = Problem("overloaded", f"the server has {self.most} connections, the most allowed")
             self.app = _closing(problem)
+        elif not self._has_one_host():
+            self.app = _closing(Problem("invalid-http", "HTTP/1.1 needs one header Host, of a host and perhaps a port"))
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -162,6 +167,13 @@ class Connection(HttpToolsProtocol):
         """Reject what the parser does not accept, or what :meth:`_count` has stopped."""
         too_long = self._size > MAX_HEAD or self._fields > MAX_HEADERS
         self._refuse(_too_long() if too_long else Problem("invalid-http", "the request is not HTTP/1.1"))
+
+    def _has_one_host(self) -> bool:
+        """Return whether a head has the one Host that it needs (RFC 9112, 3.2); before HTTP/1.1 it may have none."""
+        found = [value.strip() for name, value in self.headers if name == b"host"]
+        if not found:
+            return self.parser.get_http_version() in ("0.9", "1.0")
+        return len(found) == 1 and HOST.fullmatch(found[0]) is not None
 
     def _count(self, size: int) -> None:
         """Count a part of a head; an exception stops the parser."""

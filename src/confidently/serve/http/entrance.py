@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -17,6 +18,7 @@ from .request_ids import HEADER, new_id, request_id
 
 SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 NAME = HEADER.encode()
+FAULTS = logging.getLogger("uvicorn.error")  # where uvicorn tells of those that it sees
 
 
 class Access(Struct):
@@ -83,7 +85,8 @@ class Entrance:
     """An application before another one.
 
     The header ``X-Request-Id`` of a request is kept if it is sane, so that a request has one id in the logs of all
-    servers that it passes. Every answer has it.
+    servers that it passes. Every answer has it. A fault of the server that was answered is logged, and the connection
+    stays.
 
     Parameters
     ----------
@@ -101,15 +104,24 @@ class Entrance:
         id = given if given is not None and SANE_ID.fullmatch(given) else new_id().encode()
         request_id.set(id.decode())
 
+        is_complete = False
+
         async def tagged(message: Message) -> None:
+            nonlocal is_complete
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], (NAME, id)]
             await send(message)
+            is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
 
-        if self.log is None:
-            await self._pass_on(scope, receive, tagged)
-        else:
-            await self._logged(self.log, scope, receive, tagged)
+        try:
+            if self.log is None:
+                await self._pass_on(scope, receive, tagged)
+            else:
+                await self._logged(self.log, scope, receive, tagged)
+        except Exception as error:
+            if not is_complete:
+                raise  # uvicorn cuts the connection, so that the answer is not taken for a whole one
+            FAULTS.error("request %s met a fault", id.decode(), exc_info=error)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         base, path = self.base, scope["path"]

@@ -24,13 +24,13 @@ IN_MEMORY, PART = 1 << 20, 1 << 16  # bytes of answers that wait, and of those t
 Work = Callable[[list[bytes]], Awaitable[list[Any]]]
 
 
-def by_lines(call: Call, work: Work) -> Flow:
+def by_lines(call: Call, work: Work, together: int = ROWS_PER_CHUNK) -> Flow:
     """Answer an NDJSON body with a line for each of its lines; a bad row fails alone.
 
-    While the server is overloaded the call waits, which slows down the sender.
+    While the server is overloaded the call waits, which slows down the sender. ``together``: the most lines at once.
     """
     call.is_patient = True
-    return Flow(_answers(call, work), NDJSON)
+    return Flow(_answers(call, work, together), NDJSON)
 
 
 def as_lines(found: list[Any]) -> bytes:
@@ -83,9 +83,9 @@ class _Waiting:
         self._file.close()
 
 
-async def _answers(call: Call, work: Work) -> AsyncGenerator[bytes, None]:
+async def _answers(call: Call, work: Work, together: int) -> AsyncGenerator[bytes, None]:
     waiting = _Waiting()
-    reading = asyncio.create_task(_read(call, work, waiting))
+    reading = asyncio.create_task(_read(call, work, together, waiting))
     try:
         async with aclosing(waiting.parts()) as parts:
             async for part in parts:
@@ -98,10 +98,10 @@ async def _answers(call: Call, work: Work) -> AsyncGenerator[bytes, None]:
         waiting.close()
 
 
-async def _read(call: Call, work: Work, waiting: _Waiting) -> None:
+async def _read(call: Call, work: Work, together: int, waiting: _Waiting) -> None:
     """Do the work of a body's lines as they arrive."""
     try:
-        async with aclosing(_chunks(call)) as chunks:
+        async with aclosing(_chunks(call, together)) as chunks:
             async for lines in chunks:
                 waiting.add(as_lines(await work(lines)))
     except Problem as problem:
@@ -110,14 +110,14 @@ async def _read(call: Call, work: Work, waiting: _Waiting) -> None:
         waiting.end()
 
 
-async def _chunks(call: Call) -> AsyncGenerator[list[bytes], None]:
+async def _chunks(call: Call, together: int) -> AsyncGenerator[list[bytes], None]:
     lines, size = list[bytes](), 0
     async with aclosing(call.lines()) as arriving:
         async for some in arriving:
             for line in some:
                 lines.append(line)
                 size += len(line)
-                if len(lines) == ROWS_PER_CHUNK or size >= BYTES_PER_CHUNK:
+                if len(lines) == together or size >= BYTES_PER_CHUNK:
                     yield lines
                     lines, size = [], 0
     if lines:

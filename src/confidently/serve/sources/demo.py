@@ -24,7 +24,7 @@ from ..model.decision_rows import NO_FEATURES
 from ..model.hosted import Hosted
 from ..model.settings import Deciding, ModelSettings, Reading
 from ..work.checking import Question, question
-from ..work.decisions import Reward, decide_slots, reward_all, store
+from ..work.decisions import Reward, decide_all, reward_all, store_all
 from ..work.models import create
 from ..work.predicting import predict, store_predictions
 from ..work.teaching import LabelOf, label_rows
@@ -136,12 +136,11 @@ class Decisions(Demo):
 
     def _decide(self, hosted: Hosted, rows: dict[str, dict[str, Any]]) -> None:
         """Decide on some visits, and give most decisions their reward."""
-        situations = [self._situation(id, row["context"]) for id, row in rows.items()]
-        made = [one for situation in situations for one in self._ask(decide_slots(hosted, [situation]))]
-        stored = self._call(store(hosted, made))
+        made = self._ask(decide_all(hosted, [[self._situation(id, row["context"])] for id, row in rows.items()]))
+        stored = self._call(store_all(hosted, made))
         rewards = [
             Reward(id, float(row["taken"][decided.actions[decided.chosen]]))
-            for (id, row), decided in zip(rows.items(), stored, strict=True) if self.random.random() < REWARDED
+            for (id, row), [decided] in zip(rows.items(), stored, strict=True) if self.random.random() < REWARDED
         ]  # fmt: skip
         self._call(reward_all(self.engine, hosted, rewards, wait=True))
 

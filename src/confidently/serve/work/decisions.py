@@ -39,47 +39,68 @@ def check_decides(hosted: Hosted) -> None:
 # --- deciding --------------------------------------------------------------------------------------------------------
 
 
-def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
-    """Return a question about the slots of one request, answered with a ``Decided`` for each.
+Made = list[tuple[Situation, Decided]]  # of one request, a pair for each slot
+
+
+def decide_all(hosted: Hosted, several: Sequence[Sequence[Situation]]) -> Request:
+    """Return a question about the slots of several requests, answered with ``Made`` or a ``Problem`` for each.
 
     An action that was chosen for one slot is not there for the next.
     """
 
-    def work(log: EventLog, request: Request) -> list[tuple[Situation, Decided]]:
+    def work(log: EventLog, request: Request) -> list[Made | Problem]:
         hosted.check_working()
-        model, found, taken = cast("DecidingModel", hosted.model), list[tuple[Situation, Decided]](), list[int]()
-        for situation in situations:
-            left = situation.without(taken)
-            decided = decide(model, hosted.live.number, model.seq, left)
-            taken.append(int(left.left[decided.chosen]))
-            found.append((left, decided))
-        return found
+        return [tried(_made, hosted, situations) for situations in several]
+
+    return Request(work, sum(map(len, several)))
+
+
+def decide_and_store(hosted: Hosted, situations: Sequence[Situation]) -> Request:
+    """Return a question about the slots of one request, answered with a ``Decided`` for each once they are stored."""
+
+    def work(log: EventLog, request: Request) -> Request:
+        hosted.check_working()
+        made = _made(hosted, situations)
+        return Request(lambda log, request: _store_made(hosted, log, request, made), len(made), _size(made))
 
     return Request(work, len(situations))
 
 
-def decide_and_store(hosted: Hosted, situations: Sequence[Situation]) -> Request:
-    """Return a question as of :func:`decide_slots`, answered with a ``Decided`` for each once they are stored."""
-    question = decide_slots(hosted, situations)
-    return Request(lambda log, request: store(hosted, question.work(log, request)), len(situations))
+def store_all(hosted: Hosted, several: Sequence[Made]) -> Request:
+    """Return a request to store decisions, answered with a list of ``Decided`` or a ``Problem`` for each request.
 
-
-def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
-    """Return a request to store decisions, answered with a ``Decided`` for each.
-
-    An id that was used before with the same content gets its first decision. If one cannot be stored, none is.
+    An id that was used before with the same content gets its first decision. If one of a request cannot be stored, none
+    of that request is.
     """
 
-    def work(log: EventLog, request: Request) -> list[Decided]:
-        hosted.check_working()
-        before = [_stored(hosted, log, situation) for situation, _ in made]
-        return [
-            found or _store(hosted, log, request, situation, decided)
-            for found, (situation, decided) in zip(before, made, strict=True)
-        ]
+    def work(log: EventLog, request: Request) -> list[list[Decided] | Problem]:
+        return [tried(_store_made, hosted, log, request, made) for made in several]
 
-    size = sum(len(situation.asked) + 3 * decided.mean.nbytes for situation, decided in made)
-    return Request(work, len(made), size)
+    return Request(work, sum(map(len, several)), sum(map(_size, several)))
+
+
+def _made(hosted: Hosted, situations: Sequence[Situation]) -> Made:
+    model, found, taken = cast("DecidingModel", hosted.model), Made(), list[int]()
+    for situation in situations:
+        left = situation.without(taken)
+        decided = decide(model, hosted.live.number, model.seq, left)
+        taken.append(int(left.left[decided.chosen]))
+        found.append((left, decided))
+    return found
+
+
+def _size(made: Made) -> int:
+    """Return how many bytes the log is to store."""
+    return sum(len(situation.asked) + 3 * decided.mean.nbytes for situation, decided in made)
+
+
+def _store_made(hosted: Hosted, log: EventLog, request: Request, made: Made) -> list[Decided]:
+    hosted.check_working()
+    before = [_stored(hosted, log, situation) for situation, _ in made]
+    return [
+        found or _store(hosted, log, request, situation, decided)
+        for found, (situation, decided) in zip(before, made, strict=True)
+    ]
 
 
 def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
 from ...model.logged_decisions import Decided
 from ...model.rows import one_line
-from ...problems import Problem
+from ...problems import Problem, tried
 from ...work import decisions
 from .. import messages as m
 from ..calls import Call, decoded, decoded_lines
@@ -31,8 +31,12 @@ Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
 MANY = 1024  # bytes of a list of actions that the log stores once
 KEPT, KEPT_SHORT = 8, 256  # lists that are read once while they are sent again and again; those that are shorter
+TOGETHER = 32  # lines that are decided at once, for which others wait
 LEFT_OUT = msgspec.Raw(b"null")
 PROBABILITIES = {"type": "object", "additionalProperties": {"type": "number"}}
+MaybeFeatures = Annotated[
+    msgspec.Raw, Meta(description="features of a row, or null: none", extra_json_schema={"type": ["object", "null"]})
+]
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -44,7 +48,7 @@ class ActionBody(Struct, forbid_unknown_fields=True):
     """
 
     id: Name
-    features: m.Features | UnsetType = UNSET
+    features: MaybeFeatures | UnsetType = UNSET
     cost: Annotated[float, Meta(ge=-1e9, le=1e9)] = 0.0
     least: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
 
@@ -64,7 +68,7 @@ class SlotBody(Struct, forbid_unknown_fields=True):
     """A place for one of the actions; no action is chosen for two places."""
 
     id: SlotName
-    features: m.Features | UnsetType = UNSET
+    features: MaybeFeatures | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
 
@@ -78,7 +82,7 @@ class DecideBody(Struct, forbid_unknown_fields=True):
     """
 
     actions: Annotated[msgspec.Raw, Meta(extra_json_schema=_inlined_schema())]
-    context: m.Features | UnsetType = UNSET
+    context: MaybeFeatures | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
     slots: Annotated[list[SlotBody], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
@@ -127,16 +131,41 @@ class Activated(Struct):
     seq: int
 
 
+class Asked(NamedTuple):
+    """A request: its id, whether it has slots, and what is to be decided."""
+
+    id: str
+    has_slots: bool
+    situations: list[Situation]
+
+    @classmethod
+    def of(cls, body: DecideBody, id: str) -> Asked:
+        """Return the request in a body, under its own id or this one."""
+        id = body.id or id
+        return cls(id, not isinstance(body.slots, UnsetType), situations_of(id, body))
+
+    def answer(self, stored: Sequence[Decided]) -> Decision | SlotDecisions:
+        """Return the answer, by the decision for each slot."""
+        shown = [_shown(situation, one) for situation, one in zip(self.situations, stored, strict=True)]
+        return SlotDecisions(self.id, shown) if self.has_slots else shown[0]
+
+
 async def decide(call: Call) -> Sendable:
-    """Choose an action for a context; answered when the decision is durable."""
+    """Choose actions for contexts; answered when the decisions are durable."""
     hosted = call.hosted
     decisions.check_decides(hosted)
-    body = await call.message(DecideBody)
-    id = body.id or call.key or call.engine.new_id()
-    situations = situations_of(id, body)
-    stored: list[Decided] = await call.ask(decisions.decide_and_store(hosted, situations))
-    shown = [_shown(situation, one) for situation, one in zip(situations, stored, strict=True)]
-    return answered(shown[0] if isinstance(body.slots, UnsetType) else SlotDecisions(id, shown))
+    if call.is_ndjson:
+        return by_lines(call, partial(_decide_lines, call, hosted), TOGETHER)
+    asked = Asked.of(await call.message(DecideBody), call.key or call.engine.new_id())
+    return answered(asked.answer(await call.ask(decisions.decide_and_store(hosted, asked.situations))))
+
+
+async def _decide_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, DecideBody)
+    asked = filled(bodies, [tried(Asked.of, body, call.engine.new_id()) for body in good(bodies)])
+    made = filled(asked, await call.ask(decisions.decide_all(hosted, [one.situations for one in good(asked)])))
+    stored = filled(made, await call.log(decisions.store_all(hosted, good(made))))
+    return [one if isinstance(one, Problem) else of.answer(one) for of, one in zip(asked, stored, strict=True)]
 
 
 def _shown(situation: Situation, one: Decided) -> Decision:
@@ -230,7 +259,8 @@ def _number(offered: Offered, id: int | str, pointer: str) -> int:
 
 
 def _line(features: msgspec.Raw | UnsetType) -> bytes:
-    return NO_FEATURES if isinstance(features, UnsetType) else one_line(bytes(features))
+    line = b"null" if isinstance(features, UnsetType) else bytes(features)
+    return NO_FEATURES if line == b"null" else one_line(line)
 
 
 async def activate(call: Call) -> Sendable:
