@@ -10,7 +10,7 @@ far it moves, the *covariance* how its covariance matrix is stored, and the *vie
 
 from .lazy import lazy_names
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # scikit-learn takes a second to import, which the rules and the command line save, and the rules a hundredth
 __all__, __getattr__, __dir__ = lazy_names(__spec__)

@@ -1,6 +1,7 @@
 """A request means the same in Python, on the server and in a log."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -56,9 +57,9 @@ def test_a_request_means_the_same_everywhere(both, tmp_path, body, context, acti
     assert answer["probabilities"] == {id: share for id, share in zip(ids, p, strict=True) if id not in excluded}
     assert (str(answer["chosen"]), answer["probability"]) == (ids[found.chosen], found.probability)
     offered = [{"id": part, "excluded": True} if part in excluded else part for part in body["actions"]]
-    for chosen in set(ids) - {*excluded}:
-        line = {name: value for name, value in body.items() if name != "excluded"} | {"actions": offered}
-        line |= {"chosen": chosen, "probability": 0.5, "reward": 1}
+    said_of_actions = {name: value for name, value in body.items() if name != "excluded"} | {"actions": offered}
+    for chosen, line in product(set(ids) - {*excluded}, (body, said_of_actions)):
+        line = line | {"chosen": chosen, "probability": 0.5, "reward": 1}
         (tmp_path / "log.jsonl").write_text(json.dumps(line) + "\n")
         told = play(model, read_decisions(tmp_path / "log.jsonl"), learn=False)
         assert told["action_dist"][0, 0] == p[ids.index(chosen)]

@@ -81,10 +81,11 @@ def read_decisions(
     """Read the decisions of logs, which may be compressed.
 
     A line of JSON is one decision: an object with ``context``, ``actions`` (ids, or objects with ``id`` and,
-    optionally, ``features``, ``cost`` and ``excluded``), ``chosen`` (an id), ``probability`` and ``reward`` (null until
-    it is known). Further keys are ignored. The lines that Azure Personalizer exports (``--dsjson`` of Vowpal Wabbit)
-    are read as the requests that they come from: one of several slots is a decision for each, events that were never
-    activated are left out, and ``pdrop`` is a weight. Lines of Vowpal Wabbit's ``--json`` have a label in each.
+    optionally, ``features``, ``cost`` and ``excluded``), ``chosen`` (an id), ``probability``, ``reward`` (null until it
+    is known) and perhaps ``excluded`` (ids). Further keys are ignored. The lines that Azure Personalizer exports
+    (``--dsjson`` of Vowpal Wabbit) are read as the requests that they come from: one of several slots is a decision for
+    each, events that were never activated are left out, and ``pdrop`` is a weight. Lines of Vowpal Wabbit's ``--json``
+    have a label in each.
 
     A row of CSV, TSV, Parquet or Feather is one decision, too. Columns have the chosen action, its probability, the
     reward, if it is known, and perhaps the slot; their usual names are those of JSON and of the Open Bandit Dataset
@@ -256,7 +257,11 @@ def _of_json(record: dict[str, Any], ids: list[str] | None, labeled: bool) -> Lo
     given = record["actions"] if ids is None else record.get("actions", ids)
     if not isinstance(given, list):
         raise TypeError(f"actions: expected a list, got {given!r}")
-    found = LoggedDecision(record.get("context"), [_action(one) for one in given])
+    actions, excluded = [_action(one) for one in given], {_id(one) for one in record.get("excluded") or ()}
+    if unknown := excluded - {one.id for one in actions}:
+        raise ValueError(f"excluded {min(unknown)!r} is not among the actions")
+    actions = [one._replace(excluded=one.excluded or one.id in excluded) for one in actions]
+    found = LoggedDecision(record.get("context"), actions)
     if not labeled:
         return found
     names, reward, chosen = [one.id for one in found.actions], record.get("reward"), str(record["chosen"])
