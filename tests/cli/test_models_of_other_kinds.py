@@ -74,7 +74,7 @@ def test_probabilities_of_new_contexts_are_predicted(logs, ok, call):
         }
     ok("predict", logs / "a.bandit", logs / "new.jsonl", "-o", logs / "out")
     assert [json.loads(line) for line in (logs / "out").read_text().splitlines()] == lines
-    (logs / "wrong.jsonl").write_text('{"context": {}, "actions": ["a"]}\n{"context": {}}\n')
+    (logs / "wrong.jsonl").write_text(f"{json.dumps(new[0])}\n{{}}\n")
     code, _, err = call("predict", logs / "a.bandit", logs / "wrong.jsonl", "-o", logs / "out")
     assert code == 2 and "line 2: not a context with actions: it lacks 'actions'" in err
     assert len((logs / "out").read_text().splitlines()) == 20  # as it was

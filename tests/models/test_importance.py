@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 from sklearn.feature_selection import RFE, SelectFromModel
 
-from confidently import AutoClassifier, AutoRegressor, Cosines, OnlineClassifier, OnlineRegressor, load, make_view
+from confidently import (
+    AutoClassifier,
+    AutoRegressor,
+    Categories,
+    Cosines,
+    OnlineClassifier,
+    OnlineRegressor,
+    load,
+    make_view,
+)
 from confidently.models.importance import importances, importances_by_name
 from confidently.models.stack_explanation import model_of_member
 
@@ -16,11 +25,28 @@ X = GENERATOR.normal(size=(600, 5))
 Y = {"line": X[:, 1] > 0, "xor": X[:, 1] * X[:, 3] > 0, "classes": np.digitize(X[:, 1] + X[:, 3], [-1, 1])}
 
 
+@pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("y", Y.values(), ids=Y)
-def test_those_of_a_line_are_squared_weights(y: np.ndarray) -> None:
-    model = OnlineClassifier().fit(X, y)
-    squares = (model.coef_**2).mean(axis=0)
-    assert model.feature_importances_ == pytest.approx(squares / squares.sum(), rel=1e-12)
+def test_those_of_a_line_are_squared_weights_times_what_rows_taught(y: np.ndarray, covariance: str) -> None:
+    model = OnlineClassifier("logistic", covariance, fit_intercept=False, view=None, shuffle=False).fit(X, y)
+    if covariance == "diag":
+        gained = 1.0 / model.variance_ - 1.0
+    else:
+        gained = np.diagonal(np.linalg.inv(model.covariance_), axis1=-2, axis2=-1).reshape(-1, 5) - 1.0
+    parts = (model.coef_**2 * gained).mean(axis=0)
+    assert model.feature_importances_ == pytest.approx(parts / parts.sum(), rel=1e-9)
+
+
+def test_those_of_a_rule_without_variances_are_squared_effects() -> None:
+    model = OnlineClassifier("pa1", view=None).fit(X, Y["line"])
+    assert model.feature_importances_ == pytest.approx(model.coef_[0] ** 2 / (model.coef_**2).sum(), rel=1e-12)
+
+
+def test_frequent_words_are_more_important_than_rare_ones_that_say_as_much() -> None:
+    texts = ["often a"] * 300 + ["never b"] * 300 + ["rare a"] * 3
+    model = OnlineClassifier("logistic").fit(texts, [1] * 300 + [0] * 300 + [1] * 3)
+    found = dict(zip(model.features_.name_of().values(), model.feature_importances_, strict=True))
+    assert found["often"] > 20 * found["rare"] > 0.0
 
 
 def test_those_of_a_standardized_column_do_not_depend_on_its_unit() -> None:
@@ -63,22 +89,30 @@ def test_those_of_a_stack_are_the_mean_over_members(y: np.ndarray) -> None:
     assert stack.feature_importances_ == pytest.approx(weights @ parts / weights.sum(), rel=1e-12)
 
 
-def test_a_category_counts_as_its_values_do_in_the_mean_and_a_text_as_its_largest_word() -> None:
+def test_a_column_has_the_sum_of_its_features() -> None:
     words = np.array(["good", "bad", "warm", "slow", "nice", "cold", "kind", "rude", "table", "menu"])
     texts = [" ".join(GENERATOR.permutation(words)[:6]) for _ in range(300)]
     frame = pd.DataFrame({"city": GENERATOR.choice(["Rome", "Oslo"], 300), "size": X[:300, 0], "note": texts})
     with pytest.warns(UserWarning, match=r"column 'note': text, read as its words"):
         model = OnlineClassifier().fit(frame, ["good" in text for text in texts])
     by_feature = dict(zip(model.features_.name_of().values(), importances(model.as_model()), strict=True))
-    parts = [
-        (by_feature["city=Rome"] + by_feature["city=Oslo"]) / 2,
-        by_feature["size"],
-        max(part for name, part in by_feature.items() if name.startswith("note:")),
-    ]
-    assert model.feature_importances_ == pytest.approx(np.array(parts) / sum(parts), rel=1e-12)
+    by_column = dict.fromkeys(frame.columns, 0.0)
+    for name, part in by_feature.items():
+        by_column[name.partition(":")[0].partition("=")[0]] += part
+    assert model.feature_importances_ == pytest.approx(list(by_column.values()), rel=1e-12)
     by_name = importances_by_name(model.as_model())
     assert next(iter(by_name)) == "note:good" and sum(by_name.values()) == pytest.approx(1.0)
-    assert by_name["city"] / by_name["size"] == pytest.approx(parts[0] / parts[1], rel=1e-12)
+    assert by_name["city"] == pytest.approx(by_column["city"], rel=1e-12)
+
+
+def test_values_of_a_category_share_its_statistic() -> None:
+    people = np.arange(2000) % 100
+    frame = pd.DataFrame({"who": [f"p{k}" for k in people], "size": GENERATOR.normal(size=2000)})
+    model = OnlineClassifier("logistic", view=make_view([Categories(n=0), "standard"])).fit(frame, people % 7 < 3)
+    parts = (model.coef_[0] ** 2 * (1 / model.variance_[0] - 1)) / (
+        model.coef_[0] ** 2 * (1 / model.variance_[0] - 1)
+    ).sum()
+    assert sorted(model.feature_importances_) == pytest.approx(sorted(parts), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", [AutoClassifier, OnlineClassifier, AutoRegressor, OnlineRegressor])

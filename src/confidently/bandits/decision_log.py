@@ -14,7 +14,7 @@ from ..data.batch import DataError
 from ..data.formats.delimiters import with_delimiter
 from ..data.formats.guess import format_of_content
 from ..data.formats.lines import pieces
-from ..data.formats.table import format_of_suffix
+from ..data.formats.table import BY_NAME, NAMESPACES, OBJECTS, TABLES, format_of_suffix
 from ..data.reading import ReaderOptions
 from ..data.sources.encoding import UTF8
 from ..data.sources.json_schema import parse
@@ -34,7 +34,7 @@ from .vw_text import read_text
 LEAST = 1e-12  # probability of all other actions, below which their mean reward does not matter
 MAX_BEGUN = 1 << 16  # bytes of a first line that show what it is
 OURS = frozenset(("context", "actions", "chosen"))  # of which a line without a label of others has one
-TABLES = ("csv", "tsv", "parquet", "feather")
+FORMATS = (OBJECTS, NAMESPACES, *TABLES)
 
 Path = str | os.PathLike[str]
 
@@ -133,8 +133,8 @@ def read_decisions(
     {'user.age': 0.3} 2 0.5 1.0
     {'user.new': 1.0} 1 0.5 0.0
     """
-    if format not in (None, "jsonl", "vw", *TABLES):
-        raise ValueError(f"format: expected jsonl, vw or one of {', '.join(TABLES)}, got {format!r}")
+    if format not in (None, *FORMATS):
+        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
     skipping, columns = Skipping(on_error), LogColumns(chosen, probability, reward, slot)
     log = _Log(names_of(actions), columns, tables, format, labeled, skipping)
     return DecisionLog(_decisions(expand_paths(paths), log), skipping)
@@ -188,7 +188,7 @@ def _decisions(paths: Sequence[Path], log: _Log) -> Iterator[LoggedDecision]:
     for path in paths:
         if of_tables is not None and path in tables:
             found = read_table(path, tables[path], log.columns, of_tables, log.skipping, log.labeled)
-        elif formats[path] == "vw":
+        elif formats[path] == NAMESPACES:
             found = read_text(path, log.ids, log.skipping)
         else:
             found = _of_lines(path, log)
@@ -204,7 +204,7 @@ def _format_of(path: Path) -> str:
     if named is None:
         with suppress(OSError, ValueError):  # raised again when the file is read
             guessed = format_of_content(path) or ""
-    if guessed in TABLES[2:]:
+    if guessed and BY_NAME[guessed].binary:
         return guessed
     begun = b""
     with closing(peek_chunks(path, UTF8)) as chunks:
@@ -214,8 +214,8 @@ def _format_of(path: Path) -> str:
                 break
     first = begun.partition(b"\n")[0]
     if first.startswith(b"{"):
-        return "jsonl"
-    return guessed if guessed in TABLES and b"|" not in first else "vw"
+        return OBJECTS
+    return guessed if guessed in TABLES and b"|" not in first else NAMESPACES
 
 
 def _of_lines(path: Path, log: _Log) -> Iterator[LoggedDecision]:

@@ -163,8 +163,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         the first pass and with ``calibration=None``: whose margin was not positive); updates of the Gaussian;
         examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
     feature_importances_ : ndarray of shape (n_features,)
-        What part each feature has in the squared effects on scores, the mean weights times typical values; they add up
-        to 1. Of tables with strings or dates, and of files with columns, one per column.
+        The part of each feature in the squared effects on scores, (mean of the weight)^2 times the precision that rows
+        have added; they add up to 1. Of tables read by columns, one per column.
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.

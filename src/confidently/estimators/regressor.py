@@ -109,8 +109,8 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
     noise_variance_ : float or ndarray of shape (n_outputs,)
         Estimated variance of targets around their prediction, without the uncertainty of the weights.
     feature_importances_ : ndarray of shape (n_features,)
-        What part each feature has in the squared effects on scores, the mean weights times typical values; they add up
-        to 1. Of tables with strings or dates, and of files with columns, one per column.
+        The part of each feature in the squared effects on scores, (mean of the weight)^2 times the precision that rows
+        have added; they add up to 1. Of tables read by columns, one per column.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     alarm_columns_ : list or None

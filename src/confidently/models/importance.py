@@ -1,24 +1,28 @@
 """The importance of features: by how much each of them moves what a model predicts.
 
-The importance of a feature in a learner is the mean, over classes or numbers, of its squared effects, where an effect
-is the mean of a weight times a typical value of the feature (:mod:`confidently.models.inspection`). Of a product of
-two features, and of what else a view makes of a feature, the largest counts. A score of cosines, s(x) =
-sum_c v_c cos(w_c'x + b_c), has the squared effect E (ds/dx_j)^2 over rows x of independent standard normal columns (a
-derivative-based measure: Sobol' & Kucherenko, Mathematics and Computers in Simulation 2009).
+A feature's importance in a learner is mu_j^2 (P_jj - P0_jj), in the mean over classes or numbers, where P is the
+precision of the weights and P0 its prior: since every row adds a multiple of x_j^2 to P_jj, it is the sum over rows of
+(mu_j x_j)^2, weighted as the rule weighs rows. It does not depend on the unit of a feature. Rules that learn no
+precision have mu_j^2 times the square of a typical value (:mod:`confidently.models.inspection`). Of a product of two
+features, and of what else a view makes of a feature, the largest counts. A score of cosines, s(x) =
+sum_c v_c cos(w_c'x + b_c), has E (ds/dx_j)^2 over rows x of independent standard normal columns (a derivative-based
+measure: Sobol' & Kucherenko, Mathematics and Computers in Simulation 2009). In naive Bayes, the squared difference of
+a word's weights to their mean counts as often as the word.
 
-Importances are divided by their sum. Those of a stack are the mean over its members, by their absolute weights.
+Importances are divided by their sum. Those of a stack are the mean over its members, by their absolute weights. A
+column of a table has the sum of those of its features.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ..learner.learner import Learner
 from ..stack.generative import Generative
+from ..stack.naive_bayes import FREQUENCY
 from ..views.chain import Chain
 from ..views.cosines import DIRECTION, PHASE, Cosines
 from .inspection import Naming, typical_values
@@ -26,6 +30,7 @@ from .model import Model
 
 ROWS = 1024  # drawn for the effects of columns on scores of cosines
 ENDS = re.compile(r"[=:^.]")  # of a column's name, in those of its features
+MATRICES, MAX_WIDTH = ("full", "shared"), 1024  # whose inverse is computed, up to so many weights of a class
 
 
 def importances(model: Model) -> np.ndarray:
@@ -55,34 +60,25 @@ def importances_by_name(model: Model) -> dict[str | int, float]:
     """Return the importances of features that are not 0, the largest first; the values of a category count as one."""
     found, naming = importances(model), Naming(Model(model.learner, model.classes, model.features, source=model.source))
     seen = np.flatnonzero(found)
-    names = [naming.given(int(j)) for j in seen]
-    columns = [name.partition("=")[0] if isinstance(name, str) else name for name in names]
-    return dict(sorted(_by_column(columns, names, found[seen]).items(), key=lambda item: -item[1]))
+    names = (naming.given(int(j)) for j in seen)
+    columns = (name.partition("=")[0] if isinstance(name, str) else name for name in names)
+    return dict(sorted(_summed(columns, found[seen]).items(), key=lambda item: -item[1]))
 
 
 def importances_of_columns(model: Model, columns: Sequence[str]) -> np.ndarray:
     """Return the importances of the columns of a table, each that of all features that were made of it."""
     assert model.features is not None
     known, found, name_of = set(columns), importances(model), model.features.name_of()
-    names = [name_of.get(j, "") for j in range(len(found))]
-    of_column = np.array([_column_of(name, known) for name in names])
-    named = of_column != ""
-    by_column = _by_column(of_column[named].tolist(), np.array(names)[named].tolist(), found[named])
-    return np.array([by_column.get(column, 0.0) for column in columns])
+    by_column = _summed((_column_of(name_of.get(j, ""), known) for j in range(len(found))), found)
+    total = np.array([by_column.get(column, 0.0) for column in columns])
+    return total / (total.sum() or 1.0)
 
 
-def _by_column(columns: Sequence[str | int], names: Sequence[str | int], found: np.ndarray) -> dict[str | int, float]:
-    """Return the importance of columns: the mean of the values of a category, the largest of words, the sum of others.
-
-    A row has one value of a category, some of many words, and all parts of a date.
-    """
-    parts = dict[str | int, dict[str, list[float]]]()
-    for column, name, size in zip(columns, names, found.tolist(), strict=True):
-        parts.setdefault(column, {}).setdefault(str(name)[len(str(column)) :][:1], []).append(size)
-    joined: dict[str, Callable[[list[float]], float]] = {"=": fmean, "^": max, ":": max}
-    by_column = {c: sum(joined.get(mark, sum)(sizes) for mark, sizes in kinds.items()) for c, kinds in parts.items()}
-    total = sum(by_column.values()) or 1.0
-    return {column: part / total for column, part in by_column.items()}
+def _summed(columns: Iterable[str | int], found: np.ndarray) -> dict[str | int, float]:
+    by_column = dict[str | int, float]()
+    for column, part in zip(columns, found.tolist(), strict=True):
+        by_column[column] = by_column.get(column, 0.0) + part
+    return by_column
 
 
 def _column_of(name: str, known: set[str]) -> str:
@@ -96,19 +92,32 @@ def _has_weights(member: Learner | Generative) -> bool:
 
 
 def _sizes(model: Model, member: Learner | Generative) -> np.ndarray:
-    """Return the mean squared effect of every feature in a member."""
+    """Return the importance of every feature in a member, whatever their sum."""
     if isinstance(member, Generative):
         by_class = member.class_weights(slice(None))
-        return _mean_square(by_class - by_class.mean(axis=1, keepdims=True), axis=1)
+        size = _mean_square(by_class - by_class.mean(axis=1, keepdims=True), axis=1)
+        counts = member.state.get(FREQUENCY)
+        return size if counts is None else size * counts.sum(axis=1)
     views = () if member.view is None else member.view.views
     if views and isinstance(views[-1], Cosines):
-        sizes = _of_cosines(member, views[-1])
-        before = Chain(views[:-1])
+        sizes, before = _of_cosines(member, views[-1]), Chain(views[:-1])
         return sizes if len(views) == 1 else before.by_feature(member.state, sizes)
-    typical, _ = typical_values(Model(member, model.classes, model.features, source=model.source))
-    effects = (member.mean() * typical)[:, : member.width]
-    sizes = _mean_square(effects, axis=0)
+    sizes = (member.mean() ** 2 * _gained(model, member)).mean(axis=0)[: member.width]
     return sizes if member.view is None else member.view.by_feature(member.state, sizes)
+
+
+def _gained(model: Model, member: Learner) -> np.ndarray:
+    """Return the precision that rows have added to every weight, shape (classes, width + intercept)."""
+    if not member.settings.rule.learns_precision:
+        typical, _ = typical_values(Model(member, model.classes, model.features, source=model.source))
+        return typical[None] ** 2
+    prior = 1.0 / member.unseen_variances()[:, None]
+    if member.settings.covariance in MATRICES and member.width < MAX_WIDTH:
+        precision = np.diagonal(np.linalg.inv(member.covariance_matrix()), axis1=1, axis2=2)
+        if len(precision) in (1, len(prior)):
+            return np.maximum(precision - prior, 0.0)
+    gained: np.ndarray = np.maximum(1.0 / member.variance() - prior, 0.0)
+    return gained
 
 
 def _of_cosines(member: Learner, view: Cosines) -> np.ndarray:

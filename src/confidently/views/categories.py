@@ -171,9 +171,11 @@ class Categories(View):
     def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
         found, place, category = np.zeros(self.n_known(state)), state[PLACE], state[CATEGORY]
         found[place >= 0] = sizes[place[place >= 0]]
+        of_values = category >= 0
+        values = np.bincount(category[of_values], minlength=1)  # among which a statistic is divided
         for k in range(self.outputs):
-            of_values = category >= 0
-            found[of_values] = np.maximum(found[of_values], sizes[state[FIRST][category[of_values]] + k])
+            number = category[of_values]
+            found[of_values] += sizes[state[FIRST][number] + k] / values[number]
         return found
 
     def made_columns(self, new: Columns, state: Arrays, grown: Arrays) -> Columns:
