@@ -324,7 +324,7 @@ def test_options_on_pages_exist(page):
 
 def options(command):
     """The options of a command and of all commands below it."""
-    context = click.Context(command, help_option_names=["--help"])
+    context = click.Context(command, help_option_names=["-h", "--help"])
     found = {name for one in command.get_params(context) for name in (*one.opts, *one.secondary_opts)}
     below = command.list_commands(context) if isinstance(command, click.Group) else ()
     return found.union(*(options(command.get_command(context, name)) for name in below))

@@ -142,7 +142,7 @@ def test_invalid_arguments(tmp_path):
     for options, message in (
         ({"actions": 0}, "actions: expected a number from 1 to 100,000, got 0"),
         ({"actions": ["a", "a"]}, "'a' is there twice"),
-        ({"on_error": "no"}, "on_error must be"), ({"format": "svmlight"}, "format: expected jsonl, vw or one of csv"),
+        ({"on_error": "no"}, "on_error must be"), ({"format": "svmlight"}, "format: expected one of jsonl, vw, csv"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             read_decisions(tmp_path / "log", **options)
