@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,11 +30,12 @@ Y = {"line": X[:, 1] > 0, "xor": X[:, 1] * X[:, 3] > 0, "classes": np.digitize(X
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("y", Y.values(), ids=Y)
 def test_those_of_a_line_are_squared_weights_times_what_rows_taught(y: np.ndarray, covariance: str) -> None:
-    model = OnlineClassifier("logistic", covariance, fit_intercept=False, view=None, shuffle=False).fit(X, y)
+    own: dict[str, Any] = {"fit_intercept": False, "view": None, "shuffle": False, "prior_variance": 0.25}
+    model = OnlineClassifier("logistic", covariance, **own).fit(X, y)
     if covariance == "diag":
-        gained = 1.0 / model.variance_ - 1.0
+        gained = 1.0 / model.variance_ - 4.0
     else:
-        gained = np.diagonal(np.linalg.inv(model.covariance_), axis1=-2, axis2=-1).reshape(-1, 5) - 1.0
+        gained = np.diagonal(np.linalg.inv(model.covariance_), axis1=-2, axis2=-1).reshape(-1, 5) - 4.0
     parts = (model.coef_**2 * gained).mean(axis=0)
     assert model.feature_importances_ == pytest.approx(parts / parts.sum(), rel=1e-9)
 
@@ -40,6 +43,9 @@ def test_those_of_a_line_are_squared_weights_times_what_rows_taught(y: np.ndarra
 def test_those_of_a_rule_without_variances_are_squared_effects() -> None:
     model = OnlineClassifier("pa1", view=None).fit(X, Y["line"])
     assert model.feature_importances_ == pytest.approx(model.coef_[0] ** 2 / (model.coef_**2).sum(), rel=1e-12)
+    model = OnlineClassifier("pa1", view="idf").fit(np.abs(X) * (X > 0.5), Y["line"])  # which multiplies rare ones
+    effects = model.coef_[0] * model.view_.factors(model.learner_.state)
+    assert model.feature_importances_ == pytest.approx(effects**2 / (effects**2).sum(), rel=1e-12)
 
 
 def test_frequent_words_are_more_important_than_rare_ones_that_say_as_much() -> None:
