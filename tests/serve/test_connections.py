@@ -226,7 +226,7 @@ def test_idle_connections_do_not_keep_others_out(guarded):
         assert received(idle[0]) == b"" and received(idle[100]) == b""
         idle[-1].sendall(HEAD + b"\r\n")
         assert b"200 OK" in answer_from(idle[-1]), "the newest are open"
-        assert client.get(FIRST).json()["rows"] == 2
+        wait_until(lambda: client.get(FIRST).json()["rows"] == 2)
     assert server.stop() == 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from random import Random
 
 import numpy as np
 import pytest
@@ -372,3 +373,16 @@ def test_limits_that_are_infinite_are_null_and_bounds_hold(local):
     assert found["label"] >= 0.0 and 0.0 <= found["interval"][0] <= found["interval"][1]
     server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1.0}, "label": -1.0})
     assert server("POST", f"{MODEL}/predict?set=0.8", {"features": {"a": -90.0}}).json() == found
+
+
+@pytest.mark.parametrize("largest", [1, 2, 5, 12, 60])
+def test_errors_of_rows_that_are_learned_again_count_once(largest):
+    """Members that begin again at row 10 have their own errors on the rows before, also under the same names."""
+    rows, chance = examples([({"a": k % 7, "b": k}, 0.5 * k) for k in range(60)]), Random(largest)
+    model, total, at = ServedModel(settings_of(auto=True)), (0.0, 0.0, 0.0), 0
+    while at < len(rows):
+        learned = model.learn(rows[at : (at := at + chance.randint(1, largest))])
+        assert min(learned.sums) >= 0.0
+        total = tuple(map(sum, zip((0.0, 0.0, 0.0) if learned.anew else total, learned.sums, strict=True)))
+    predicted = model.task.progressive_errors(model.stream.learner.state)
+    assert total == pytest.approx((predicted["absolute_errors"], predicted["squared_errors"], predicted["predicted"]))

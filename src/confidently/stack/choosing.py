@@ -38,7 +38,11 @@ class Choosing(Members):
     ----------
     early : Early or None
         The first rows, as long as they may choose other members. There are none before the first of them.
+    begun : int
+        How often members have begun since the stack was made or loaded, each time with all rows so far.
     """
+
+    begun = 0
 
     may_drop = True  # whether members that the first rows choose may be dropped later
 
@@ -132,7 +136,9 @@ class Choosing(Members):
     def _untrained(self, n_classes: int) -> Self:
         """Return the stack without members, for the same features and fewer classes."""
         new = object.__new__(type(self))
-        vars(new).update(vars(self), members=[], names=[], multiclass=[], logs=0, rests=0, state={})
+        vars(new).update(
+            vars(self), members=[], names=[], multiclass=[], logs=0, rests=0, state={}, begun=self.begun + 1
+        )
         new.n_classes, new.moves = n_classes, None if self.moves is None else Moves()
         new.dropped = {} if self.may_drop else None
         new.groups, new.moved = None if self.groups is None else self.groups._replace(states={}, rest=None), None

@@ -75,9 +75,9 @@ class ServedModel(AnsweringModel):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> Learned:
-        before, stream, chosen = self._counts(), self.stream, self._chosen
+        before, stream, begun = self._counts(), self.stream, self._begun
         self._take_in(examples)
-        anew = self.stream is not stream or self._chosen != chosen
+        anew = self.stream is not stream or self._begun != begun
         rows, *sums = (now - (0 if anew else then) for now, then in zip(self._counts(), before, strict=True))
         return Learned(int(rows), tuple(sums), anew)
 
@@ -92,10 +92,10 @@ class ServedModel(AnsweringModel):
             self.stream.learner.choose_for_good()
 
     @property
-    def _chosen(self) -> list[str] | None:
-        """The members of a stack; if others are chosen, these have learned all rows again."""
+    def _begun(self) -> int:
+        """How often the members of a stack have begun, which then have learned all rows again."""
         learner = self.stream.learner
-        return learner.names if isinstance(learner, Members) else None
+        return learner.begun if isinstance(learner, Choosing) else 0
 
     def _counts(self) -> list[float]:
         learner = self.stream.learner
