@@ -23,9 +23,10 @@ struct MarginVariances {
     void learn(double variance) const {
         const Counts counts = this->counts();
         const double log = log2(variance), gain = counts.gain();
+        const double total = counts.total() + gain;  // before they are perhaps scaled again
         if (counts.total() == 0.0) mean() = log;
         counts.add(bin(log), growth(counts.seen() + 1.0));
-        mean() += gain / counts.total() * (log - mean());
+        mean() += gain / total * (log - mean());
     }
 
     // The part of the rows before, and of this one, whose variance was as large.

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from confidently import OnlineClassifier, OnlineRegressor
 from confidently.tasks import novelty
 from tests.twins.conformal import Scores
 
@@ -96,3 +98,22 @@ def test_merged_counts_have_the_rows_of_all():
     assert merged[0] == pytest.approx((one.mean + other.mean) / 2.0)
     np.testing.assert_allclose(2.0 * merged[4:] / merged[1], first[4:] / first[1] + second[4:] / second[1])
     assert merged[2] / merged[1] == pytest.approx(one.scores.rows())
+
+
+@pytest.mark.parametrize("estimator", [OnlineClassifier("arow"), OnlineRegressor()], ids=["classes", "numbers"])
+def test_counts_that_are_scaled_again_change_nothing(estimator):
+    """What a row adds grows until it is 1e100, after some 460,000 rows; then all counts are divided by it."""
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    y = (X[:, 0] > 0) + 0
+    options = {"classes": [0, 1]} if isinstance(estimator, OnlineClassifier) else {}
+    near, far = (clone(estimator).partial_fit(X[:200], y[:200], **options) for _ in range(2))
+    state = near.learner_.state[novelty.VARIANCES]
+    state[[1, 2, *range(4, len(state))]] *= 0.99e100 / state[1]
+    for k in range(200, 600, 50):
+        for model in (near, far):
+            model.partial_fit(X[k : k + 50], y[k : k + 50])
+        found, expected = (model.learner_.state[novelty.VARIANCES] for model in (near, far))
+        assert found[0] == pytest.approx(expected[0], rel=1e-9)
+        assert found[2] / found[1] == pytest.approx(expected[2] / expected[1], rel=1e-9)
+    assert found[1] < 1e99  # they were scaled
+    assert near.novelty(X) == pytest.approx(far.novelty(X), abs=1e-9)
