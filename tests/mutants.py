@@ -117,9 +117,11 @@ def _other(text: str) -> str:
 
 def tests_of(path: Path, whole: bool) -> list[list[str]]:
     """Return the paths of tests that run in turn."""
-    room = path.parent.name if path.parent.name not in ("confidently", "core") else ""
+    parts = path.resolve().relative_to(ROOT).parts
+    room = parts[1 + (parts[0] == "src")]  # of modules in its folders, too
+    room = "" if room == path.name else room
     folder = ROOT / "tests" / room
-    own = sorted(str(test) for test in folder.glob(f"test_{path.stem}*.py"))
+    own = sorted(str(test) for test in folder.rglob(f"test_{path.stem}*.py"))
     return [paths for paths in (own, [str(folder)] if room else [], ["tests"] if whole else []) if paths]
 
 
