@@ -56,6 +56,11 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    np.random.seed(0)  # what estimators without a random_state draw from: no test is red by chance
+
+
 @pytest.fixture
 def call(capsys):
     """Run a command in this process: exit code, standard output, standard error."""
