@@ -4,19 +4,22 @@ A feature's importance in a learner is mu_j^2 (P_jj - P0_jj), in the mean over c
 precision of the weights and P0 its prior: since every row adds a multiple of x_j^2 to P_jj, it is the sum over rows of
 (mu_j x_j)^2, weighted as the rule weighs rows. It does not depend on the unit of a feature. Rules that learn no
 precision have mu_j^2 times the square of a typical value (:mod:`confidently.models.inspection`). Of a product of two
-features, and of what else a view makes of a feature, the largest counts. A score of cosines, s(x) =
-sum_c v_c cos(w_c'x + b_c), has E (ds/dx_j)^2 over rows x of independent standard normal columns (a derivative-based
-measure: Sobol' & Kucherenko, Mathematics and Computers in Simulation 2009). In naive Bayes, the squared difference of
-a word's weights to their mean counts as often as the word.
+features, and of what else a view makes of a feature, the largest counts. Of a score of cosines it is the total effect
+E (s(x) - s(x with another x_j))^2/2 over independent standard normal columns (Homma & Saltelli, Reliability Engineering
+& System Safety 52, 1996). In naive Bayes, the squared difference of a word's weights to their mean counts as often as
+the word.
 
-Importances are divided by their sum. Those of a stack are the mean over its members, by their absolute weights. A
-column of a table has the sum of those of its features.
+Importances are divided by their sum. A stack's score is sum_k w_k c_k s_k, with the weight w_k of member k and the
+slope c_k of its calibration. Members learn the same labels, so that a feature moves their scores the same way: its
+importance is (sum_k w_k c_k e_kj)^2, where e_kj^2 is what it has in member k, in the mean over rows. A column of a
+table has the sum of those of its features.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +31,7 @@ from ..views.cosines import DIRECTION, PHASE, Cosines
 from .inspection import Naming, typical_values
 from .model import Model
 
-ROWS = 1024  # drawn for the effects of columns on scores of cosines
+ROWS, MOST_COSINES = (32, 512), 2e7  # drawn for the effects of columns on scores of cosines
 ENDS = re.compile(r"[=:^.]")  # of a column's name, in those of its features
 MATRICES, MAX_WIDTH = ("full", "shared"), 1024  # whose inverse is computed, up to so many weights of a class
 
@@ -43,16 +46,16 @@ def importances(model: Model) -> np.ndarray:
     """
     learner = model.learner
     members = [learner] if isinstance(learner, Learner) else learner.members
-    weights = np.ones(1) if isinstance(learner, Learner) else np.abs(learner.member_weights)
-    by_member = weights.reshape(-1, len(members)).mean(axis=0)
     known = [k for k, member in enumerate(members) if _has_weights(member)]
     if not known:
         members[0].require("explain")
+    weights = np.ones(1) if isinstance(learner, Learner) else learner.member_weights
+    by_member = weights.reshape(-1, len(members)).mean(axis=0)
     total = np.zeros(learner.n_features)
     for k in known:
-        sizes = _sizes(model, members[k])
-        if (whole := sizes.sum()) > 0.0:
-            total[: len(sizes)] += by_member[k] / whole * sizes
+        effects = np.sqrt(_mean_squares(model, members[k]))
+        total[: len(effects)] += by_member[k] * _slope(learner, k) * effects
+    total *= total
     return total / (total.sum() or 1.0)
 
 
@@ -91,26 +94,55 @@ def _has_weights(member: Learner | Generative) -> bool:
     return isinstance(member, Generative) or "explain" not in {*member.covariance.unsupported, *member.task.unsupported}
 
 
-def _sizes(model: Model, member: Learner | Generative) -> np.ndarray:
-    """Return the importance of every feature in a member, whatever their sum."""
+def _slope(learner: Any, k: int) -> float:
+    """Return the factor from a member's score to what is weighed; of a logarithm, that of its number at an average."""
+    if isinstance(learner, Learner):
+        return 1.0
+    member = learner.members[k]
+    if isinstance(member, Generative):
+        return member.slope
+    if not member.task.regression:
+        return float(member.task.slopes(member.state["calibration"]).mean())
+    if not learner.is_log(k):
+        return 1.0
+    _, factors = learner.limits_and_factors(k)
+    return float((factors * np.exp(member.targets.mean)).mean())
+
+
+def _mean_squares(model: Model, member: Learner | Generative) -> np.ndarray:
+    """Return the mean over rows of the squared effects of every feature on a member's score."""
     if isinstance(member, Generative):
         by_class = member.class_weights(slice(None))
-        size = _mean_square(by_class - by_class.mean(axis=1, keepdims=True), axis=1)
+        centered = by_class - by_class.mean(axis=1, keepdims=True)
+        squares = (centered**2).mean(axis=1) * (4.0 if member.n_classes == 2 else 1.0)  # a margin is their difference
         counts = member.state.get(FREQUENCY)
-        return size if counts is None else size * counts.sum(axis=1)
+        often = np.ones(len(squares)) if counts is None else counts.sum(axis=1)
+        found: np.ndarray = squares * often / (often.sum() or 1.0)  # rows have unit norm
+        return found
     views = () if member.view is None else member.view.views
     if views and isinstance(views[-1], Cosines):
-        sizes, before = _of_cosines(member, views[-1]), Chain(views[:-1])
-        return sizes if len(views) == 1 else before.by_feature(member.state, sizes)
-    sizes = (member.mean() ** 2 * _gained(model, member)).mean(axis=0)[: member.width]
-    return sizes if member.view is None else member.view.by_feature(member.state, sizes)
+        squares, before = _of_cosines(member, views[-1]), Chain(views[:-1])
+        return squares if len(views) == 1 else before.by_feature(member.state, squares)
+    squares = (member.mean() ** 2 * _values_squared(model, member)).mean(axis=0)[: member.width]
+    return squares if member.view is None else member.view.by_feature(member.state, squares)
 
 
-def _gained(model: Model, member: Learner) -> np.ndarray:
-    """Return the precision that rows have added to every weight, shape (classes, width + intercept)."""
+def _values_squared(model: Model, member: Learner) -> np.ndarray:
+    """Return the mean squared value of every column of what a member sees, shape (classes, width + intercept).
+
+    Rows are weighted as the rule weighs them: by the precision that they have added, relative to that of the intercept,
+    whose value is 1 in every row. Without an intercept, that of the column with the most is taken to be 1.
+    """
     if not member.settings.rule.learns_precision:
         typical, _ = typical_values(Model(member, model.classes, model.features, source=model.source))
         return typical[None] ** 2
+    gained = _gained(member)
+    ones = gained[:, member.width :].mean() if member.settings.fit_intercept else gained.max(initial=0.0)
+    return gained / (ones or 1.0)
+
+
+def _gained(member: Learner) -> np.ndarray:
+    """Return the precision that rows have added to every weight, shape (classes, width + intercept)."""
     prior = 1.0 / member.unseen_variances()[:, None]
     if member.settings.covariance in MATRICES and member.width < MAX_WIDTH:
         precision = np.diagonal(np.linalg.inv(member.covariance_matrix()), axis1=1, axis2=2)
@@ -122,19 +154,20 @@ def _gained(model: Model, member: Learner) -> np.ndarray:
 
 def _of_cosines(member: Learner, view: Cosines) -> np.ndarray:
     """Return the mean squared effects of the columns that cosines are made of."""
-    directions, weights = member.state[DIRECTION], member.mean()[:, : view.n]
-    generator = np.random.default_rng(0)
-    rows = generator.standard_normal((ROWS, len(directions)))
-    if view.unit_norm:
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    # A combination of the scores with random signs has their summed squared effect, in the mean.
-    signs = generator.choice([-1.0, 1.0], (ROWS, len(weights)))
-    slopes = np.sin(rows @ directions + member.state[PHASE]) * (signs @ weights)
+    directions, phase, weights = member.state[DIRECTION], member.state[PHASE], member.mean()[:, : view.n]
     found = np.zeros(view.n_known(member.state))
-    found[: len(directions)] = _mean_square(slopes @ directions.T, axis=0)
-    return found
+    n = int(np.clip(MOST_COSINES / max(directions.size, 1), *ROWS))
+    x, other = np.random.default_rng(0).standard_normal((2, n, len(directions)))
+    along, length = x @ directions, (x**2).sum(axis=1)
 
+    def scores(along: np.ndarray, length: np.ndarray) -> np.ndarray:
+        turned = along / np.sqrt(length)[:, None] if view.unit_norm else along
+        score: np.ndarray = np.cos(turned + phase) @ weights.T
+        return score
 
-def _mean_square(x: np.ndarray, axis: int) -> np.ndarray:
-    found: np.ndarray = (x**2).mean(axis=axis)
+    before = scores(along, length)
+    for j, direction in enumerate(directions):
+        moved = along + np.outer(other[:, j] - x[:, j], direction)
+        change = scores(moved, length + other[:, j] ** 2 - x[:, j] ** 2) - before
+        found[j] = (change**2).mean() / view.n  # half of the square, and 2/n is that of the cosines' factor
     return found
