@@ -106,8 +106,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         Rows trained on, in all passes; those whose class was not the most probable before the update, and in multilabel
         data those of which a label scored no higher than one that they lack.
     feature_importances_ : ndarray of shape (n_features,)
-        The part of each feature in the squared effects on scores, (mean of the weight)^2 times the precision that rows
-        have added, in the mean over members by their weights; they add up to 1. Of tables read by columns, one each.
+        The part of each feature in the squared effects on the mixed score over the rows learned; they add up to 1. Of
+        tables read by columns, one each.
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
@@ -273,8 +273,8 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
         the sum of 1.
     feature_importances_ : ndarray of shape (n_features,)
-        The part of each feature in the squared effects on scores, (mean of the weight)^2 times the precision that rows
-        have added, in the mean over members by their weights; they add up to 1. Of tables read by columns, one each.
+        The part of each feature in the squared effects on the mixed score over the rows learned; they add up to 1. Of
+        tables read by columns, one each.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     alarm_columns_ : list or None

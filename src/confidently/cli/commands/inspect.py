@@ -87,8 +87,8 @@ def inspect(
     features whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the
     contribution of each feature to the mean and to the variance of the margin. Kernel models have no weights of
     features: for them it shows the examples with the largest coefficients. For a stack of learners (train --auto) it
-    shows the importance of each feature: its part in the squared effects on the members' scores over the rows learned,
-    a category as one. With --members, it shows the members, their weights, and the first list for the
+    shows the importance of each feature: its part in the squared effects on the mixed score over the rows learned, a
+    category as one. With --members, it shows the members, their weights, and the first list for the
     three members with the largest weights, of one class if there are more than two (--class). With --row, it shows the
     contribution of each member and of each feature. Of a regression, positive weights add to the prediction, and --row
     shows the contribution of each feature to it. If it predicts several numbers, --class is the number of one, from 0.
