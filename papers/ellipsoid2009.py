@@ -40,13 +40,16 @@ def reproduce(run: Run) -> Report:
         report.settings["chosen on the training rows"] = results.pop("chosen")
         data(report, results)
         epochs(report, results)
-        others(report, results)
         decays(report, results)
-        ellipsoids.report_variants(report, results)
         readings_report.add(report, results)
+        ellipsoids.report_variants(report, results)
+        others(report, results)
     missing = [name for name in ellipsoids.SETS if name not in sets]
     if missing:
-        report.section("Left out", f"{', '.join(missing)}: not in the folder of --data, or too large for --quick.")
+        report.section(
+            "Left out",
+            f"Of the paper's sets, {', '.join(missing)}: not in the folder of --data, or too large for --quick.",
+        )
     bounds(report, run)
     labels = tuple(
         name for name in multilabel.MULTILABEL_SETS if run.has(name) and not (run.quick and name == "bibtex")
@@ -77,7 +80,8 @@ def epochs(report: Report, results: dict[str, dict[str, list[Epochs]]]) -> None:
     report.section(
         "Figure 1: PA, MIRA and IELLIP",
         "Online error (mistakes per example) and updates in each epoch. IELLIP is the joint multiclass variant with a "
-        "full covariance over the weights of all classes.",
+        "full covariance over the weights of all classes. The claims are those of the update as printed; the section "
+        "on readings has other ones.",
     )
     names = [c.name for c in PAPERS_OWN]
     figure = epoch_curves(results, names)
