@@ -20,6 +20,7 @@ from .csv_text import new_reader, rows_below_header
 from .delimiters import COMMENT, MARKS, first_rows, usual_cells
 from .files import Path
 from .first_names import keys_of
+from .number_forms import is_number
 
 MIN_ROWS = 5  # fewer do not show how many cells rows have
 MAX_SHOWN = 40  # characters of a comment or a cell
@@ -152,8 +153,8 @@ def _is_row(columns: Sequence[Sequence[str]]) -> bool:
     is_other = False
     for name, *cells in columns:
         if _are_numbers(cells):
-            numbers += [name.strip()] if _is_number(name) else []
-            is_other |= not _is_number(name) and bool(name.strip())
+            numbers += [name.strip()] if is_number(name) else []
+            is_other |= not is_number(name) and bool(name.strip())
         elif _core.is_date(name.strip(), "") and all(_core.is_date(cell.strip(), "") for cell in cells if cell.strip()):
             return True
         else:
@@ -167,12 +168,4 @@ def _is_row(columns: Sequence[Sequence[str]]) -> bool:
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell.strip()]
-    return bool(filled) and sum(map(_is_number, filled)) >= MIN_FRACTION * len(filled)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return bool(filled) and sum(map(is_number, filled)) >= MIN_FRACTION * len(filled)

@@ -35,6 +35,15 @@ CURRENCIES = (
 )  # fmt: skip
 
 
+def is_number(text: str) -> bool:
+    """Return whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 class NumberForm(NamedTuple):
     """How cells write numbers.
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ...wording import counted
+from ..formats.number_forms import is_number
 from .frames import is_frame
 
 ROWS = "an array of shape (n, d), a sparse matrix, a data frame, or a list of rows"
@@ -42,7 +43,7 @@ def _wrong(X: Any) -> str | None:
         return ragged
     array = np.asarray(X, dtype=object)
     for place, value in np.ndenumerate(array) if array.ndim == 2 else ():
-        if isinstance(value, str) and not _is_number(value):
+        if isinstance(value, str) and not is_number(value):
             at = "row {}, column {}".format(*place)
             return f"X has {value[:MAX_SHOWN]!r} in {at}, which is not a number; pass strings in a data frame"
     return None
@@ -55,11 +56,3 @@ def _ragged(name: str, rows: Sequence[Any]) -> str | None:
         return None
     first, second = ("no list" if size is None else counted(size, "value") for size in (sizes[0], sizes[other]))
     return f"the rows of {name} must have as many values each, got {first} in row 0 and {second} in row {other}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ...data.batch import Batch
+from ...data.formats.number_forms import is_number
 from ...data.reading import ReaderOptions
 from ..problems import Problem
 
@@ -213,7 +214,7 @@ class Guards:
     def _is_text(self, name: str, value: Any) -> bool:
         if not isinstance(value, str) or not value or name in self._any:
             return False
-        return not (name in self._cells and _is_number(value))
+        return not (name in self._cells and is_number(value))
 
     def _told(self, kind: str, name: str, value: Any) -> str:
         if kind == UNKNOWN_FIELD:
@@ -242,14 +243,6 @@ def _decoded(line: bytes) -> dict[str, Any]:
 def _is_numeric(counts: Sequence[int]) -> bool:
     numbers, texts = counts
     return numbers >= MIN_NUMBERS and texts <= MAX_TEXTS * numbers
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _keys(paths: Iterable[str]) -> set[str]:
