@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import pickle
 
 import numpy as np
@@ -240,6 +241,45 @@ def test_sets_of_labels_are_those_of_arrays():
         [inside] = learner.conformal.sets(np.array([[p[name][True] for name in names]]), 0.8, by_class=True)
         assert one == {name for name, yes in zip(names, inside, strict=True) if yes}
     assert {frozenset(one) for one in found} > {frozenset({"odd"}), frozenset({"large"})}
+
+
+@pytest.mark.parametrize("kind, n", [(OnlineRegressor, 400), (AutoRegressor, 120)])
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_intervals_of_dicts_are_those_of_arrays(kind, n, coverage, tmp_path):
+    rows, rows_new, y = digits(n)
+    model = kind()
+    assert model.predict_interval_one(rows_new[0], coverage) == (-math.inf, math.inf)
+    for x, number in zip(rows, y.tolist(), strict=True):
+        model.learn_one(x, number)
+    model.save(tmp_path / "m.cw")
+    same = load(tmp_path / "m.cw")
+    expected = same.predict_interval(pd.DataFrame(rows_new)[list(same.feature_names_in_)], coverage)
+    found = [model.predict_interval_one(x, coverage) for x in rows_new]
+    np.testing.assert_array_equal(found, expected)
+    assert np.isfinite(found).all()
+    with pytest.raises(ValueError, match=r"predict_interval_one: coverage must be in \(0, 1\), got 90"):
+        model.predict_interval_one(rows_new[0], 90)
+
+
+def test_alarms_of_dicts_are_those_of_arrays(tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1400, 3)).round(3)
+    X[700:, 1] += 3.0
+    y = ((X[:, 0] > 0) ^ (np.arange(1400) > 700)).astype(int)
+    rows = pd.DataFrame(X, columns=["a", "b", "c"])
+    for kind, fitted in ((OnlineClassifier, confidently.OnlineClassifier(view=None)), (AutoClassifier, None)):
+        model = kind()
+        assert model.alarms_ == 0 and model.rows_since_alarm_ == 0
+        if kind is AutoClassifier:
+            assert model.alarm_columns_ is None and model.moved_columns_ is None and model.moves_ == []
+        model.learn_many(rows, pd.Series(y))
+        assert model.alarms_ == 1 and 500 < model.rows_since_alarm_ < 700
+        model.save(tmp_path / "m.cw")
+        same = load(tmp_path / "m.cw") if fitted is None else fitted.partial_fit(X, y, classes=[0, 1])
+        assert (model.alarms_, model.rows_since_alarm_) == (same.alarms_, same.rows_since_alarm_)
+    assert model.alarm_columns_ == same.alarm_columns_ == ["b"]
+    assert model.moved_columns_ == same.moved_columns_ and 700 < model.moved_columns_["b"] < 900
+    assert model.moves_ == same.moves_ and 700 <= model.moves_[0] < 900
 
 
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])

@@ -96,7 +96,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         rows. Their ``coef_`` are weights of what their view makes of a row: of a standardized column per standard
         deviation, on ``pairs`` also of products of two columns, which ``confidently inspect`` names. Their
         probabilities are those of a sigmoid or temperature, without the correction that a learner by itself learns.
-        ``learner_.moves.rows`` are the rows at which the mixture moved to shorter memories and back in turn.
+    moves_ : list of int
+        The rows at which the mixture moved to shorter memories and back in turn.
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive, nor add up to 1. For multilabel data, those of
         each label, shape (n_labels, n_members).
@@ -208,6 +209,11 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
 
         check_is_fitted(self)
         return stack_to_onnx(self.learner_, self._class_order, self._feature_names(), dtype)
+
+    @property
+    def moves_(self) -> list[int]:
+        moves = self._fitted.moves
+        return list(moves.rows) if moves is not None else []
 
     @property
     def weights_(self) -> NDArray[np.float64]:

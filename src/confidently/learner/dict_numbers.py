@@ -12,6 +12,7 @@ from ..covariances.dense import Dense
 from ..covariances.settings import Settings
 from ..covariances.state import out_of_range
 from ..data.memory.matrix import as_matrix, check_weight
+from ..rules.ranges import UNIT, check_number
 from ..tasks.targets import MAX_TARGET, Prediction, Targets, variance_factor
 from ..views.center import Center
 from ..views.columns import ZERO, Columns
@@ -125,6 +126,13 @@ class NumberRows(FrameRows):
         found = self._predicted(x)
         variance = found.spread * variance_factor(self.learner.settings.rule, self.targets(), self.calibrated)
         return float(found.mean[0, 0]), float(variance[0, 0])
+
+    def interval(self, x: Row, coverage: float) -> tuple[float, float]:
+        """Return the limits of the central interval of a row's number; infinite ones while errors are too few."""
+        check_number("predict_interval_one", "coverage", coverage, UNIT)
+        found = self._predict_row(x, "number_distribution")
+        low, high = self.learner.intervals(found, coverage, self.calibrated)[0, 0].tolist()
+        return low, high
 
     def _predicted(self, x: Row) -> Prediction:
         if self.as_matrices:

@@ -15,6 +15,7 @@ from ..learner.dict_frames import FrameRows
 from ..learner.dict_numbers import checked_target
 from ..learner.dicts import Row
 from ..learner.recipe import one_output
+from ..rules.ranges import UNIT, check_number
 from ..wording import counted
 from .choice import new_stack
 from .number_choice import new_number_stack
@@ -94,6 +95,16 @@ class NumberStackRows(StackRows):
         assert isinstance(self.learner, NumberStack)
         found = self._predict_row(x, "number_distribution")
         return float(found.mean[0, 0]), float(self.learner.number_deviations(found)[0, 0] ** 2)
+
+    def interval(self, x: Row, coverage: float) -> tuple[float, float]:
+        """Return the limits of the central interval of a row's number; infinite ones while errors are too few."""
+        check_number("predict_interval_one", "coverage", coverage, UNIT)
+        if not self.learner.names:
+            return -np.inf, np.inf
+        assert isinstance(self.learner, NumberStack)
+        found = self._predict_row(x, "number_distribution")
+        low, high = self.learner.intervals(found, coverage)[0, 0].tolist()
+        return low, high
 
     def predict_frame(self, X: pd.DataFrame) -> pd.Series:
         """Return the expected number of each row."""

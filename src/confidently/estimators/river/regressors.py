@@ -51,6 +51,18 @@ class DictRegressor(OnDicts, base.MiniBatchRegressor):
         mean, variance = self._rows.distribution(x)
         return proba.Gaussian._from_state(n=1, m=mean, var=variance, ddof=0)
 
+    def predict_interval_one(self, x: Mapping[Hashable, Any], coverage: float = 0.9) -> tuple[float, float]:
+        """Return the limits between which the number of a row lies with a probability of ``coverage``.
+
+        See :meth:`confidently.OnlineRegressor.predict_interval`. Until enough rows were learned, they are infinite.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a coverage outside (0, 1).
+        """
+        return self._rows.interval(x, coverage)
+
 
 class OnlineRegressor(WeightsByName, DictRegressor):
     """Online linear regression with a Gaussian over its weights, for River.

@@ -13,6 +13,7 @@ from ...covariances.settings import DTYPES
 from ...learner.dict_frames import FrameRows
 from ...learner.dicts import DictRows
 from ...models.model import Model
+from ...models.moved_columns import alarm_columns, moved_columns
 from ...rules.ranges import check_choice
 from ...rules.rule import Rule
 from ...similar import hinting
@@ -79,6 +80,18 @@ class ConformalOnDicts(base.Base):
             For an invalid row; with ``calibration=None``.
         """
         return self._rows.novelty(x)
+
+    @property
+    def alarms_(self) -> int:
+        """How often the errors said that the order of the rows matters (drift alarms)."""
+        learner = self._rows.learner
+        return learner.conformal.alarms if learner.n_seen else 0
+
+    @property
+    def rows_since_alarm_(self) -> int:
+        """Rows since the last drift alarm, or since the first row."""
+        learner = self._rows.learner
+        return learner.conformal.rows_since_alarm if learner.n_seen else 0
 
 
 class GaussianOnDicts(ConformalOnDicts):
@@ -161,6 +174,25 @@ class StackOnDicts(ConformalOnDicts):
         """The weights of the members, by name; of label sets, their means over the labels."""
         stack = self._rows.learner
         return dict(zip(stack.names, stack.member_weights.tolist(), strict=True)) if stack.names else {}
+
+    @property
+    def moves_(self) -> list[int]:
+        """The rows at which the mixture moved to shorter memories and back in turn; none of regressions."""
+        moves = self._rows.learner.moves
+        return list(moves.rows) if moves is not None else []
+
+    @property
+    def moved_columns_(self) -> dict[str | int, int] | None:
+        """The row at which each column moved last; None where columns are not compared."""
+        return moved_columns(self._model()) if self._rows.learner.n_seen else None
+
+    @property
+    def alarm_columns_(self) -> list[str | int] | None:
+        """The columns that moved near the last drift alarm; None if there was none, or where that is not known."""
+        return alarm_columns(self._model()) if self._rows.learner.n_seen else None
+
+    def _model(self) -> Model:
+        return Model(self._rows.learner, list(self._rows.table.names), self._rows.features())
 
     def _estimator(self) -> dict[str, Any]:
         return {"members": "auto"}
