@@ -56,4 +56,8 @@ def sampled(checks: pytest.MarkDecorator, stride: int = 48) -> pytest.MarkDecora
 
 
 def _key(value: object) -> Hashable:
-    return value if isinstance(value, Hashable) else repr(value)
+    try:
+        hash(value)
+    except TypeError:  # also of a tuple that holds a dict
+        return repr(value)
+    return value

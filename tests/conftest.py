@@ -53,6 +53,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
+    gc.freeze()  # or each search for garbage looks at the millions of objects of thousands of tests
     gc.enable()
 
 

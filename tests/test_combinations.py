@@ -6,7 +6,7 @@ import pytest
 
 from tests.combinations import choice
 
-CASES = [case for case in product("abc", range(4), [None, {}, []], [True, False], "xy") if case[:2] != ("a", 0)]
+CASES = [case for case in product("abc", range(4), [None, ({}, 1), []], [True, False], "xy") if case[:2] != ("a", 0)]
 
 
 def together(cases, n):

@@ -37,7 +37,7 @@ def people(n=600):
     return frame
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("imports MLflow")
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 def test_a_saved_model_is_the_same(flavor, tmp_path, kind):
     import mlflow

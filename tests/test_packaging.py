@@ -33,7 +33,7 @@ def sdist(tmp_path_factory):
         return {member.name.removeprefix(top): tar.extractfile(member).read() for member in tar}
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("builds the source distribution")
 def test_the_source_distribution_has_what_a_build_needs_and_no_more(sdist):
     sources = {
         path.relative_to(ROOT).as_posix()

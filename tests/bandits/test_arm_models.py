@@ -57,7 +57,7 @@ def assert_same_scores(models, per_arm, X):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("400 decisions of an estimator per arm")
 @pytest.mark.parametrize("dense", [False, True], ids=["sparse", "dense"])
 @pytest.mark.parametrize("name", MODELS)
 def test_scores_are_those_of_one_estimator_per_arm(name, dense):

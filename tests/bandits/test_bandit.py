@@ -52,7 +52,7 @@ def test_lin_ucb_is_that_of_its_paper(fit_intercept):
         b[arm] += rewards[i, arm] * x / 0.5
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("nine bandits of 600 rows")
 @pytest.mark.parametrize("policy", [LinTS(), LinUCB(), EpsilonGreedy(0.1)])
 @pytest.mark.parametrize("model", [None, LOGISTIC, OnlineClassifier("logistic", "full")], ids=["ridge", "diag", "full"])
 def test_bandits_learn(policy, model):

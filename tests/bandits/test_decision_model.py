@@ -153,7 +153,7 @@ def test_weights_that_are_known_follow_a_new_scale(full, monkeypatch):
     assert abs(mean) < 100 and variance < 1.5
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("8,000 decisions one by one")
 def test_weights_of_features_of_actions_follow_a_new_scale(monkeypatch):
     for max_full in (1 << 20, 0):
         monkeypatch.setattr("confidently.bandits.action_models.MAX_FULL", max_full)
@@ -169,7 +169,7 @@ def test_weights_of_features_of_actions_follow_a_new_scale(monkeypatch):
 # --- deciding ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("2,000 decisions of each policy")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_choices_have_their_probabilities_and_are_those_of_their_ids(policy):
     model = trained(policy=policy, seed=3)[0]
@@ -308,7 +308,7 @@ def played(model, first, last):
     return found
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("900 decisions one by one")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("max_full", [1 << 20, 3000, 0])  # 3000: it is outgrown on the way
 @pytest.mark.parametrize("shared", [False, True])
@@ -355,7 +355,7 @@ def earned(model, n, good):
     return total
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("5,600 decisions one by one")
 def test_after_a_change_a_model_begins_again_with_the_latest_rewards():
     model, fresh = DecisionModel(), DecisionModel()
     assert earned(model, 2000, good=1) > 0.75 and model.n_restarts == 0

@@ -196,7 +196,7 @@ COVERED = [(one, method) for one in ESTIMATORS for method in ("normal", "bootstr
 LEAST = float(LOGGING.min())
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("150 logs of each estimator")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("estimator", "method"), [*COVERED, (IPS, "bernstein"), (DR, "bernstein"), (DirectMethod(), "bernstein")]

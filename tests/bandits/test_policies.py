@@ -62,7 +62,7 @@ def best_of_gaussians(mean, deviation, arm):
     return quad(density, low, high, points=steps[(steps > low) & (steps < high)], limit=1000, epsabs=1e-13)[0]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("quadrature for up to 30 arms")
 @pytest.mark.parametrize("n_arms", [2, 3, 8, 30])
 def test_propensities_of_thompson_sampling_are_those_of_quadrature(n_arms):
     random = np.random.default_rng(n_arms)

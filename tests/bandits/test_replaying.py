@@ -13,7 +13,7 @@ def logged(n, p, random):
     return arms, (random.random(n) < MEAN[arms]).astype(float)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("6,000 rounds")
 @pytest.mark.parametrize("p", [np.full(3, 1 / 3), np.array([0.6, 0.3, 0.1])], ids=["uniform", "other"])
 def test_a_random_policy_has_the_mean_of_all_arms(p):
     random = np.random.default_rng(0)

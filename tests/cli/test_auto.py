@@ -133,7 +133,7 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     assert plots.plot_stack_row(label, 3).get_suptitle() == "Contributions to the margin of big"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of three numbers, ten commands")
 def test_several_numbers_are_inspected_output_by_output(ok, tmp_path):
     X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
     model = tmp_path / "m.cw"
@@ -174,7 +174,7 @@ def test_the_best_of_several_passes_is_kept(ok, tmp_path):
     assert evaluated["rmse"] == pytest.approx(result["validation"]["rmse"], rel=1e-9)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("stacks of 3,500 rows")
 @pytest.mark.parametrize("regression", [False, True])
 def test_progress_shows_the_mixture_and_when_it_moved(ok, call, tmp_path, regression):
     generator = np.random.default_rng(0)

@@ -75,7 +75,7 @@ KILLED = {
 }  # fmt: skip
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("kills processes")
 @pytest.mark.parametrize(("kind", "most"), [
     ("rows", 2), *(pytest.param(kind, most, marks=pytest.mark.long("kills dozens of processes"))
                    for kind, most in (("rows", 30), ("stack", 10), ("topics", 10))),
@@ -178,7 +178,7 @@ def stopped(stopped_after, data, tmp_path):
     return run
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three trainings for each checkpoint")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("after", range(1, 9))
 @pytest.mark.parametrize("more", [("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full")])
@@ -320,7 +320,7 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
     assert code == 0 and "training from scratch; use --resume to resume from it" in err
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("seven trainings of each kind of names")
 @pytest.mark.parametrize("options", [("--text", "t", "--ngrams", "1-2"), ("--vocabulary",), ("--bits", "6")])
 def test_features_with_names(ok, tmp_path, stopped, options):
     data, draw = tmp_path / "data.jsonl", random.Random(0)

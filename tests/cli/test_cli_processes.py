@@ -82,7 +82,7 @@ def test_a_reader_that_has_gone_is_no_error(tmp_path):
         assert asked.stderr.read() == b"" and asked.wait() == 141
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("interrupts a process")
 @pytest.mark.parametrize("waiting", [True, pytest.param(False, marks=pytest.mark.long("a process of many rows"))])
 def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     model = tmp_path / "m.cw"

@@ -49,7 +49,7 @@ def write_numbers(path):
     path.write_text("label,a,b,c\n" + "".join(f"{x[0] - x[1] * x[2]:.4f},{x[0]},{x[1]},{x[2]}\n" for x in X))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of each kind of rows")
 @pytest.mark.parametrize(("name", "write", "rule"), [
     ("rows.svm", lambda path: path.write_text(rows()), "arow"), ("texts.txt", write_texts, "arow"),
     ("sets.svm", write_label_sets, "arow"), ("numbers.csv", write_numbers, "ridge"),
@@ -73,7 +73,7 @@ def test_json_lines_say_so(ok, table):
     assert first["event"] == "view" and result["rule"]["name"] == "arow"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training for each option")
 @pytest.mark.parametrize("name", SINGLE)
 def test_each_option_of_a_single_learner_asks_for_one_and_does_not_go_with_auto(call, table, name):
     arguments = ["train", table, *with_value(name)]
@@ -85,7 +85,7 @@ def test_each_option_of_a_single_learner_asks_for_one_and_does_not_go_with_auto(
     assert code == 0 or "unknown parameter" in err or "for --regression" in err  # of another rule or task
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four stacks of 1,500 rows")
 @pytest.mark.parametrize("options", [[], ["--classes", "no,yes"], ["--dtype", "float32"], ["--classification"]])
 def test_other_options_go_with_several_learners(ok, table, options):
     assert " members, " in ok("train", table, "-q", *options)

@@ -31,7 +31,7 @@ def rows(tmp_path):
     return path
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of texts")
 @pytest.mark.parametrize("options, kind", [([], AutoClassifier), (["--rule", "arow"], OnlineClassifier)])
 def test_a_model_has_the_name_of_its_encoder(options, kind, vectors, rows, ok, tmp_path):
     model = tmp_path / "model.cw"

@@ -94,7 +94,7 @@ def arguments_of(run, folder):
     return [part.format(f=folder, row=row) for part in run.split(" ")]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("runs every command")
 def test_no_control_character_is_printed(hostile, call):
     for run in (run for runs in RUNS.values() for run in runs):
         code, out, err = call(*arguments_of(run, hostile))

@@ -78,7 +78,7 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of each table")
 @pytest.mark.parametrize(("name", "options"), READ)
 def test_training_reads_what_was_shown(ok, files, monkeypatch, name, options):
     """The command that is proposed runs, and its model has the kind of labels, the columns and the delimiter."""
@@ -143,7 +143,7 @@ def test_errors_are_those_of_training(call, files, text):
     assert (code, out, err) == (2, "", trained[2])
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a stack of each table")
 @pytest.mark.parametrize("name", ["table.csv", "table.jsonl", "ids.csv"])
 def test_warnings_are_those_of_training(call, files, name):
     """Of dates, missing values, long texts, and columns of ids."""

@@ -80,7 +80,7 @@ def test_probabilities_of_new_contexts_are_predicted(logs, ok, call):
     assert len((logs / "out").read_text().splitlines()) == 20  # as it was
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a bandit for each option")
 @pytest.mark.parametrize(
     "arguments", [["inspect", "--row", "x"], ["predict", "--proba"], ["evaluate", "--abstain", "0.9"]]
 )

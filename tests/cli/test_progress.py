@@ -117,7 +117,7 @@ def passes(report, n):
 LISTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 400]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("400 passes on a terminal")
 def test_of_many_passes_few_bars_stay():
     report = lives(CLASSIFIER, 80)
     passes(report, 400)

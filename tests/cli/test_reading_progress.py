@@ -37,7 +37,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("each command three times")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_reading_is_reported_after_a_while(name, call, models, monkeypatch):
     monkeypatch.chdir(models)

@@ -115,7 +115,7 @@ def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
     assert "noise       standard deviation 0.2" in ok("inspect", path)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("five trainings, with pictures")
 @pytest.mark.parametrize("options", [
     (), ("--covariance", "diag"), ("--view", "standard,pairs"), ("--rule", "poisson"), ("--calibration", "none"),
 ])  # fmt: skip

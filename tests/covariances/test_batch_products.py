@@ -65,7 +65,7 @@ def test_rows_per_product_and_single_rows_give_the_same(name, rule):
         np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("ten classes of full covariances")
 @pytest.mark.parametrize("covariance", ["full", "shared"])
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", "softmax"])
 def test_many_classes_in_blocks_and_row_by_row(covariance, task):
@@ -84,7 +84,7 @@ def test_many_classes_in_blocks_and_row_by_row(covariance, task):
         np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("full covariances row by row")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
                                                   ("shared", "joint"), ("shared", "binary")])  # fmt: skip
@@ -174,7 +174,7 @@ def test_reading_the_covariance_does_not_change_the_state():
     assert np.array_equal(queried.covariance_matrix(), queried.covariance_matrix().swapaxes(1, 2))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("full covariances of 256 columns")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ class ForeignArrays(arrays.NumpyArrays):
         return array.copy()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("full covariances of 256 columns")
 @pytest.mark.parametrize("task", ["binary", "joint"])
 def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
@@ -331,7 +331,7 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     assert np.linalg.eigvalsh(found).min() > 0
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("full covariances of 256 columns")
 @pytest.mark.parametrize("numbers", [False, True])
 def test_an_error_after_blocks_have_ended_leaves_the_matrices(numbers):
     """The core copies a covariance where it changes, and normal equations are replaced: nothing else keeps them."""

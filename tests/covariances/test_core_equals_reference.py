@@ -78,7 +78,7 @@ def assert_twins_agree(learner, reference, tolerance=1e-8):
     np.testing.assert_allclose(variance, reference.covariance.variances(), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a slow twin of each rule")
 @pytest.mark.few
 @pytest.mark.parametrize(("rule", "covariance", "task"), CASES)
 def test_core_equals_reference(rule, covariance, task):

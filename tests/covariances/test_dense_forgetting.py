@@ -54,7 +54,7 @@ def narrow(n=400, d=5, seed=0):
     return X, (X @ random.normal(size=d) + random.normal(size=n) > 0).astype(np.int32)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("twelve pairs of full covariances")
 @pytest.mark.parametrize(("d", "dtype"), [(5, "float64"), (110, "float64"), (110, "float32"), (5, "float32")])
 @pytest.mark.parametrize(("rule", "multiclass"), [("arow", "joint"), ("logistic", "one-vs-rest"), ("iellip", "joint")])
 def test_calls_of_any_size_learn_the_same(d, dtype, rule, multiclass):

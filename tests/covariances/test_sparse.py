@@ -274,7 +274,7 @@ def test_iris_as_with_diag():
     np.testing.assert_array_equal(models[0].covariance_.diagonal(), models[1].covariance_.diagonal())
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("ten models of each of twenty settings")
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "nherd", "sop", "pa1"])
 @pytest.mark.parametrize("how", ["product", "mean"])
 @pytest.mark.parametrize("average", [False, True])
@@ -313,7 +313,7 @@ def test_a_merged_model_of_two_classes_is_that_of_diag(first):
         np.testing.assert_allclose(dense.learner_.weights, sparse.learner_.weights, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("5,000 classes of a million features")
 def test_a_merge_stores_only_what_a_model_stored(tmp_path):
     """5,000 classes of 2**20 features, whose table would be 84 GB."""
     n, n_classes, n_features = 300, 5_000, 2**20
@@ -357,7 +357,7 @@ def said(*arguments):
     return done.stdout or done.stderr
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("2,000 classes")
 def test_thousands_of_classes_from_the_command_line(tmp_path, monkeypatch):
     """Every class has a feature of its own; rows are predicted 50 at a time."""
     n = 2_000

@@ -94,7 +94,7 @@ rows_of_objects = st.lists(
 )
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("writes and reads fifty tables")
 @given(rows_of_objects, st.sampled_from(sorted(WRITE)), st.sampled_from([1, 300, 1 << 20]))
 def test_columns_become_what_their_values_say(tmp_path_factory, rows, name, chunk_bytes):
     if name == "rows.parquet":  # which cannot hold a null in place of a list of fixed length

@@ -45,7 +45,7 @@ def test_learning_from_a_cache_is_learning_from_the_text(tmp_path, rule, task):
     assert_same(trained(file, rule, average=True), trained(cached(file, tmp_path / "cache"), rule, average=True))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a cache for each cut of the bytes")
 def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
     file = tmp_path / "rows.svm"
     for task in TASKS:
@@ -55,7 +55,7 @@ def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
             assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("large data")
 @pytest.mark.parametrize(
     "name", [*(pytest.param(name, marks=pytest.mark.long("large data")) for name in ("a9a", "usps")), "bibtex"]
 )

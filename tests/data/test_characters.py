@@ -36,7 +36,7 @@ def check(form, expected, codes=CODES, **how):
         assert row == Counter(expected(text))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("all characters of Unicode")
 @needs_same_unicode
 @pytest.mark.parametrize("codes", SOME)
 def test_words_of_every_character(codes):

@@ -112,7 +112,7 @@ def written(tmp_path, text, name="rows.csv"):
 CODES = ["9e1", "a5", "77", "b0", "a5", "c1"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("thousands of rows byte by byte")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [1, 100, 1 << 20])
 @pytest.mark.parametrize("header", [True, False])

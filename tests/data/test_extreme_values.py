@@ -80,7 +80,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("reads each of 50 texts sixteen times")
 @given(
     st.sampled_from([format.name for format in TABLE if format.example]), st.lists(st.sampled_from(PIECES), max_size=30)
 )

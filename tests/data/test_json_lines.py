@@ -67,7 +67,7 @@ def text_of(rows, way, ends=("\n", "\r\n", " \t\n \n")):
     return "".join(json.dumps(row, **way) + ends[i % len(ends)] for i, row in enumerate(rows)).encode()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("fifty texts by a slow twin")
 @given(
     st.lists(objects, max_size=5), ways_to_write, st.lists(st.integers(0, 400), max_size=5),
     st.fixed_dictionaries({"drop": paths, "category": paths, "text": paths}),

@@ -48,7 +48,7 @@ def test_pieces_are_whole_lines_with_their_numbers(tmp_path, text, size):
         assert len(found) == 1 + (not text.endswith("\n") and "\n" in text)
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a large file in chunks of 17 bytes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [1 << 20, 1000, 17])
 @pytest.mark.parametrize("parsers", [None, 0, 1])

@@ -39,7 +39,7 @@ def test_features_that_read_alike(tmp_path, name, vocabulary):
     assert len(names) == len(set(np.concatenate([batch.columns for batch in batches]))) == 1 + (name in APART)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three models of forty files for each pair")
 @pytest.mark.parametrize("vocabulary", [False, True])
 @pytest.mark.parametrize("name", APART)
 def test_features_that_read_alike_stay_apart(tmp_path, name, vocabulary):

@@ -275,7 +275,7 @@ def test_columns_of_dates_of_a_form_are_found(tmp_path):
         open_stream(path, date_format="%m/%d/%Y")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training for each name and form")
 @pytest.mark.parametrize("name", ["x", "wait (min)", "a, b", "it's", 'size "all"', "Größe"])
 @pytest.mark.parametrize("form", ["{},5", "{} km", "28/02/{}", "some words that are many, number {}"])
 def test_what_a_warning_tells_to_type_is_understood(tmp_path, name, form):

@@ -38,7 +38,7 @@ def order_of(batches):
     return [int(row["row"]) for _, row in named_rows(batches)]
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("9,000 rows, five times")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "n, buffer", [(1, 2), (2, 2), (9, 2), (10, 4), (100, 40), (100, 7), (100, 1000), (9000, 10_000)]

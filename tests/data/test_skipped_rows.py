@@ -51,7 +51,7 @@ def written(path, lines):
     return path
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("45 trainings of each format")
 @pytest.mark.parametrize("kind", GOOD)
 def test_skipped_rows_leave_no_trace(tmp_path_factory, kind):
     folder = tmp_path_factory.mktemp(kind)

@@ -97,7 +97,7 @@ TASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training for each cut of the bytes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rule", "multiclass"),
@@ -112,7 +112,7 @@ def test_results_do_not_depend_on_where_the_bytes_are_cut(tmp_path, rule, task, 
         assert_same(whole, trained(file, rule, size, multiclass=multiclass, average=True))
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three trainings of each rule")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("task", TASKS)
@@ -134,7 +134,7 @@ def test_training_goes_on_exactly_where_it_stopped(tmp_path, rule, task, dtype):
     assert_same(whole, resumed)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("4,000 rows, twice")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -152,7 +152,7 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
         assert whole.learner.state["folded"] != 1  # or nothing was tested
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a training for each cut of the bytes")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("multiclass", [None, "joint"])

@@ -186,7 +186,7 @@ def test_only_tags_can_be_kept(tmp_path):
         list(open_stream(file, keep=("id",)))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("writes 8,000 rows twice")
 def test_learns_what_it_learns_from_the_same_rows_as_svmlight(tmp_path):
     X, y = load_svmlight_file(str(shared_data("a9a") / "train.svm.gz"))
     X, y = X[:8000], y[:8000].astype(int)

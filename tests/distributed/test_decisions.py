@@ -22,7 +22,7 @@ def logs(tmp_path):
     return [str(tmp_path / f"{k}.jsonl") for k in range(4)]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three trainings on a cluster")
 def test_the_result_is_that_of_one_process(client, logs):
     alone = DecisionModel(forget=False)
     for path in logs:

@@ -66,7 +66,7 @@ def test_one_part_in_one_round_is_one_learner(client, files):
     assert_allclose(several.coef_, one.coef_)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("eight rounds on a cluster")
 @pytest.mark.parametrize("kind", ["svm", "vw"])
 def test_near_to_one_learner_and_nothing_lost(client, files, kind):
     path, accounts = str(files / f"all.{kind}"), []
@@ -268,7 +268,7 @@ def test_the_parts_of_a_round_are_learned_side_by_side(processes, files, tmp_pat
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("ten trainings on a cluster")
 def test_errors_of_data_reach_the_caller(client, files, tmp_path):
     classifier = distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
     text = lines("svm")

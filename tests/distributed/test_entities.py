@@ -47,7 +47,7 @@ def test_rounds_continue_from_a_base(client, files):
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("entities of 1,200 rows on a cluster")
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_numbers_are_those_of_one_stream(client, tmp_path, rounds):
     """However rows are divided: users are in several files, and a column is in the last ones only."""

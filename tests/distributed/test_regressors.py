@@ -35,7 +35,7 @@ def assert_alike(found, expected):
     assert found.n_seen_ == expected.n_seen_
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("two trainings on a cluster for each setting")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rounds", [1, 5])
 @pytest.mark.parametrize("parameters", [{}, {"covariance": "shared"}, {"fit_intercept": False}])
@@ -47,7 +47,7 @@ def test_ridge_is_that_of_one_pass(parameters, rounds, client):
         assert found.predict(X).shape == y.shape
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four trainings on a cluster")
 def test_weights_more_data_and_names(client):
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(y=Y[:, 0]), npartitions=4)
     found = distributed.fit(OnlineRegressor(), frame, "y", client=client, partitions=4, rounds=2)

@@ -78,7 +78,7 @@ def labels_of(path):
 # --- near to one process --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("four stacks")
 def test_one_partition_in_one_round_is_one_process(client, table, texts, tmp_path):
     few = tmp_path / "few.jsonl"  # without members on first values, which a base of partitions has from the beginning
     few.write_text("".join(table.read_text().splitlines(keepends=True)[:900]))
@@ -131,7 +131,7 @@ def test_label_sets_are_learned_on_clusters(client, label_sets):
     assert (ours != theirs).mean() < 0.05
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks")
 def test_texts_are_counted_exactly_and_classes_aligned(client, texts):
     """By naive Bayes, whose counts of a round are the base's and what each partition has added."""
     found = distributed.fit(AutoClassifier(), texts, client=client, partitions=3, rounds=4)

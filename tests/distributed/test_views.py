@@ -149,7 +149,7 @@ def test_a_model_of_a_thousand_rows_continues_in_partitions(client, path, view):
     assert errors[0] < errors[1] + 0.05
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training on a cluster for each view")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("view", OF_FIRST_VALUES)
 @pytest.mark.parametrize("kind", ["files", "arrays"])
@@ -188,7 +188,7 @@ def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
     assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("two trainings on a cluster")
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_columns_of_frames_are_multiplied_by_name(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -213,7 +213,7 @@ def test_values_that_were_scaled_are_refused(client, path):
         distributed.fit(OnlineClassifier(view="standard"), path, client=client, vocabulary=True)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("six trainings on a cluster")
 def test_rows_choose_a_view_as_without_a_cluster(client, path):
     """Arrays, data frames and files as they are have the view that ``confidently train`` gives them."""
     arrays = distributed.fit(OnlineClassifier(), da.from_array(X, 120), da.from_array(Y, 120), client=client, rounds=2)

@@ -123,7 +123,7 @@ def hierarchical(seed: int, entities: int = 60, n: int = 15, d: int = 4, noise: 
     return drawn(n), drawn(10)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("eight models against exact posteriors")
 @pytest.mark.parametrize("d", [4, 8])
 def test_errors_and_deviations_are_those_of_known_variances(d: int) -> None:
     errors, stated, inside = [], [], []
@@ -143,7 +143,7 @@ def test_errors_and_deviations_are_those_of_known_variances(d: int) -> None:
     assert np.mean(inside) == pytest.approx(0.9, abs=0.015)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("eighty models")
 def test_intervals_of_few_rows_cover_or_are_infinite() -> None:
     inside: dict[int, list[float]] = {k: [] for k in (1, 4, 12, 25)}
     for seed in range(20):

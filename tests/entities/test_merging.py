@@ -27,7 +27,7 @@ def same(one: EntityModels, other: EntityModels) -> None:
         np.testing.assert_allclose(a.variance, b.variance[order], rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three models of each kind, merged six times")
 @pytest.mark.parametrize("kind", ["two", "four", "numbers"])
 def test_order_and_grouping_do_not_matter(kind: str) -> None:
     X, y, key = numbers() if kind == "numbers" else people(classes=2 if kind == "two" else 4)
@@ -73,7 +73,7 @@ def test_a_base_counts_once() -> None:
         np.testing.assert_allclose(found[name], np.maximum(expected, 0.0) if name == "noise" else expected, rtol=1e-12)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("24,000 rows in sixteen parts")
 @pytest.mark.parametrize("kind", ["two", "numbers"])
 def test_what_decays_of_a_base_is_taken_from_each_part_once(kind: str) -> None:
     """Of many parts each has lost some of the base's evidence; their sum without the lost part would turn its sign."""

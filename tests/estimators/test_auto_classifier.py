@@ -72,7 +72,7 @@ OF_MANY_ROWS = [
 TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of each data set")
 @pytest.mark.parametrize(
     ("name", "expected"), [("cancer", NARROW), ("iris", NARROW), ("words", TEXT), ("words of 3", TEXT)]
 )

@@ -55,7 +55,7 @@ BAD_ROWS = {
 KINDS = [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor]
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("each estimator with each kind of bad rows")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", BAD_ROWS)
 def test_bad_rows(case, kind):
@@ -131,7 +131,7 @@ BAD_LABELS = {
 }
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("each estimator with each kind of bad labels")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", BAD_LABELS)
 def test_bad_labels_and_weights(case, kind):

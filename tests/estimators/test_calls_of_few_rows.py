@@ -23,7 +23,7 @@ WAYS = {  # of the same rows; the first are taken as they are
 }
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("200 calls for each form of rows")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "labels", [Y, Y.astype(np.int8), Y.tolist(), np.array(["no", "yes"])[Y]], ids=["int64", "int8", "list", "strings"]

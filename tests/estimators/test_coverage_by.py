@@ -111,7 +111,7 @@ def test_each_group_is_covered_as_often_as_is_asked_for(kind, seeds, n):
             np.testing.assert_allclose(np.mean(values, axis=0), 0.9, atol={1: 0.06, 2: 0.03, 3: 0.03}[seeds])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("hundreds of rows one by one")
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scores_are_those_of_the_predictions_before_each_row(kind, classes):
@@ -150,7 +150,7 @@ OF_NUMBERS = [
 ONE_NUMBER = ("low_rank", "kernel", "full")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training of each setting")
 @pytest.mark.parametrize(
     ("settings", "targets"),
     [
@@ -171,7 +171,7 @@ def test_a_group_of_all_rows_has_learned_what_all_rows_have(settings, targets):
         np.testing.assert_array_equal(own[part], whole[part])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two trainings of each setting")
 @pytest.mark.parametrize(
     ("settings", "numbers"),
     [(s, n) for s in OF_NUMBERS for n in (1, 2) if n == 1 or not s or s.get("covariance") not in ONE_NUMBER],
@@ -190,7 +190,7 @@ def test_a_group_of_all_numbers_has_learned_what_all_have(settings, numbers):
         np.testing.assert_array_equal(grouped.predict_interval(X, coverage), plain.predict_interval(X, coverage))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of each kind")
 @EACH
 def test_nothing_but_sets_and_intervals_depends_on_the_column(kind):
     X, y = rows_for(kind, 1200 if kind is OnlineClassifier else 500)
@@ -219,7 +219,7 @@ CUT = {
 ROUNDED = ("classes shared", "classes kernel", "labels AutoClassifier")  # products round by the number of rows
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("stacks of 1,100 rows")
 @pytest.mark.parametrize("case", CUT)
 def test_cuts_and_files_change_nothing(case, tmp_path):
     model, targets = CUT[case]

@@ -169,7 +169,7 @@ def test_categories_of_numbers_are_numbers(tmp_path):
 # --- training ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three trainings of each estimator")
 @EACH
 def test_training_in_parts_is_that_of_the_whole(estimator):
     y = labels_for(estimator)
@@ -254,7 +254,7 @@ def test_label_sets_and_several_numbers():
 # --- prediction ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training of each estimator")
 @EACH
 def test_unseen_categories_are_those_of_files(tmp_path, estimator):
     NEW.to_parquet(tmp_path / "new.parquet")

@@ -24,7 +24,7 @@ def linear(n, seed=0, d=3, noise=1.0):
 # --- few rows --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("840 trainings")
 @pytest.mark.parametrize("n", [2, 9, 13, 16, 22, 30, 60])
 @pytest.mark.parametrize("coverage", [0.8, 0.9])
 def test_intervals_of_few_rows_cover_or_are_infinite_with_one_warning(n, coverage):

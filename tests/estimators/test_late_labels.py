@@ -72,7 +72,7 @@ def test_predictions_of_the_moment_teach_the_scores_that_training_would():
             np.testing.assert_array_equal(array, models[1].learner_.state[name])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of digits")
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_those_of_the_classes_before(kind, tmp_path):
     """Classes in another order than the sorted one, one of them new, rows of weight 0, and a file."""

@@ -61,7 +61,7 @@ def test_later_passes_count_nothing(estimator):
         assert np.array_equal(one, other)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 1,500 rows")
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 def test_p_values_of_rows_in_random_order_are_valid(estimator):
     rng = np.random.default_rng(0)
@@ -75,7 +75,7 @@ def test_p_values_of_rows_in_random_order_are_valid(estimator):
         assert (p < level).mean() < level + 0.02
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 1,200 rows")
 @pytest.mark.parametrize("estimator", [AutoClassifier, AutoRegressor, OnlineRegressor])
 def test_rows_far_from_all_are_new(estimator):
     X, target = make_regression(1200, 6, noise=5.0, random_state=0)
@@ -101,7 +101,7 @@ def test_rows_of_label_sets_are_new_by_their_variances():
     assert np.median(model.novelty(100.0 * X)) < 0.03 < np.median(model.novelty(X))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three trainings of each estimator")
 @pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 def test_files_continue_and_merge(estimator, tmp_path):

@@ -57,7 +57,7 @@ CHECKED = [(OnlineClassifier, OF_CLASSES[k]) for k in (1, 0, 5, 4, 3)] + [
 CHECKED += [(OnlineMultiLabelClassifier, given) for given in ({}, {"covariance": "full"}, {"calibration": None})]
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("dozens of checks on thousands of dicts")
 @pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=MANY_CHECKS) for k in range(1, 13))])
 def test_rivers_checks(part, monkeypatch):
     """Each thirteenth of each model, beginning one later for the next: so each check of some."""
@@ -407,7 +407,7 @@ COMPILED = [(OnlineClassifier, settings, k) for settings in DENSE for k in (2, 3
 COMPILED += [(OnlineRegressor, {"covariance": "full", **more}, 3) for more in ({}, {"rule": "arow_eps"})]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("90 dicts of each setting, twice")
 @pytest.mark.parametrize(("kind", "settings", "n_classes"), COMPILED)
 def test_matrices_are_learned_in_compiled_code_as_in_products(kind, settings, n_classes, monkeypatch):
     """Whichever code trains, at any time; with features and classes that come late, and unseen ones in predictions."""

@@ -65,7 +65,7 @@ def said(model, x):
 NOT_HERE = "check_shuffle_features_no_impact"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("checks of stacks")
 @pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=MANY_CHECKS) for first in range(1, 16))])
 @MOST
 def test_rivers_checks(kind, first):
@@ -86,7 +86,7 @@ def test_they_err_less_than_a_scaler_before_a_single_learner():
     assert auto.get() < 0.8 * evaluate.progressive_val_score(pairs, single, metrics.MAE()).get()
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("150 dicts of a stack")
 @EACH
 def test_it_is_the_stack_of_the_same_rows(kind):
     pairs = list(rows(kind, 150))
@@ -163,7 +163,7 @@ def test_frames_are_learned_and_predicted_as_their_rows(kind):
         many.learn_many(frame, targets[1:])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("200 dicts of stacks")
 @MOST
 def test_copies_and_files_continue(kind, tmp_path):
     late = {"a": 1.0, "b": 1.0, "town": "Bonn", "zero": 2.0}, "z" if kind is AutoClassifier else 3.0

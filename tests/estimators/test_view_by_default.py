@@ -89,7 +89,7 @@ CASES = [  # a matrix over 784 columns takes long
 ]  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four trainings of each table")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("table", "options"), CASES)
 def test_arrays_are_learned_as_on_the_command_line(table, options, tmp_path):

@@ -109,7 +109,7 @@ def test_a_fraction_of_a_small_batch_is_random_on_average():
     assert len(set(query(classifier, pool, 5, random_state=0, explore=1.0))) == 5
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("500 rows one by one for each strategy")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("budget", [0.05, 0.3, 1.0])
 def test_budget(strategy, budget):

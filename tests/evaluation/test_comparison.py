@@ -27,7 +27,7 @@ def numbers(found):
     return [(t.rule, t.rows, t.mistakes, t.updates, t.log_loss, t.curve) for t in found.trials]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training of each rule, twice")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c", "d"), ("1,2", "2", "", "3,1")])
 @pytest.mark.parametrize("options", [(), ("--multiclass", "one-vs-rest", "--prior-variance", 0.5, "--no-intercept")])
@@ -62,7 +62,7 @@ def test_learners_are_those_of_training_alone(ok, tmp_path, data, covariance):
         np.testing.assert_allclose(trial.learner.state["calibration"], alone.state["calibration"], rtol=tolerance)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three comparisons of all rules")
 @pytest.mark.parametrize("labels", [("-1", "+1"), ("a", "b", "c"), ("1,2", "2", "3,1"), "a stack"])
 def test_threads_and_batches_change_nothing(tmp_path, labels):
     path, options = tmp_path / "data.svm", {}
@@ -143,7 +143,7 @@ def test_progress_comes_after_a_while(call, monkeypatch, tmp_path):
     assert call("compare", path, "-q")[2] == ""
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three pictures")
 def test_a_plot_is_drawn(ok, data, tmp_path):
     for suffix, magic in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
         path = tmp_path / f"curves{suffix}"
@@ -226,7 +226,7 @@ def written(folder, kind, n=1300):
     return path, options
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three stacks of each kind of rows")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("n", [300, 1300])
 @pytest.mark.parametrize("kind", ["table", "numbers", "words"])
@@ -248,7 +248,7 @@ def test_the_stack_and_the_rules_are_those_of_training_each_alone(ok, tmp_path, 
     assert trials["auto"]["infeasible"] is None and "members" not in trials["arow"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 1,300 rows")
 def test_the_stack_is_a_row_of_the_table_and_a_line_of_the_plot(call, ok, tmp_path, monkeypatch):
     path, options = written(tmp_path, "table")
     text = ok("compare", path, *options, "-q", "--auto", "--rules", "arow,pa", "--grid", "--plot", tmp_path / "x.svg")

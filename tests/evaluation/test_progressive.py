@@ -105,7 +105,7 @@ def test_the_first_rows_of_each_order_choose_the_members_of_a_stack():
     assert progressive_validation(given, X, y).mistakes[0, -1] == given.fit(X, y).mistakes_
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("hundreds of rows one by one")
 def test_labels_cost_the_sum_over_labels():
     X, _ = noisy()
     Y = (X[:, :3] > 0.3).astype(int)
@@ -162,7 +162,7 @@ def test_mira_and_other_classifiers_run_too():
     assert np.isnan(found.updates).all()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack predicted before each of 300 rows")
 @pytest.mark.parametrize("at", [7, [5, 100, 299], None])
 @pytest.mark.parametrize("model", [OnlineClassifier("arow"), AutoClassifier()])
 def test_stream_is_the_matrix(tmp_path, model, at):
@@ -220,7 +220,7 @@ def turned(n=4000, turn=2500, noise=0.1):
     return X, ((X[:, 0] > 0) ^ (np.arange(n) >= turn) ^ wrong).astype(int)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("stacks of 4,000 rows")
 def test_the_mixture_of_a_stack_has_a_curve_too():
     X, y = turned()
     (mixture,) = progressive_validation(AutoClassifier(), X, y, at=[500, 2500, 3000, 4000]).mixtures
@@ -271,7 +271,7 @@ def test_the_mixture_over_a_stream_is_that_over_the_matrix(tmp_path):
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four stacks")
 def test_single_learners_and_label_sets_have_no_mixture():
     X, y = turned(60)
     assert progressive_validation(OnlineClassifier(), X, y).mixtures is None

@@ -67,7 +67,7 @@ def twin_of(task):
     return Labels(3) if task in MULTILABEL else Sigmoid() if task == "binary" else Temperature()
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a slow twin, row by row")
 @pytest.mark.parametrize(
     ("task", "rule"),
     [(task, rule) for task in N_CLASSES for rule in ("arow", "pa1", "probit", "logistic") if has_task(rule, task)],
@@ -130,7 +130,7 @@ def test_probabilities_are_the_same_with_their_scores_by_themselves_and_of_dicts
         np.testing.assert_array_equal(learner.probabilities(as_matrix(X[i : i + 1]))[0], p[i])
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a slow twin, row by row")
 @pytest.mark.parametrize("covariance", ["full", "shared", "kernel"])
 def test_products_calibrate_alike(covariance):
     """In one call, with blocks of rows; a temperature where the covariance allows several classes."""
@@ -185,7 +185,7 @@ def test_the_uncalibrated_probability_of_logistic_is_the_mean_of_its_likelihood(
     np.testing.assert_array_equal(classifier.predict_proba(X)[:, 1], expected)
 
 
-@pytest.mark.long("6 seconds")
+@pytest.mark.long("large data sets")
 @pytest.mark.parametrize(
     "name", ["a9a", "w8a", "avazu", pytest.param("ssa_names", marks=pytest.mark.long("a large data set"))]
 )

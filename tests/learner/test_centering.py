@@ -32,7 +32,7 @@ def rows(n=1500, seed=0):
     return X, (generator.random(n) < expit(X[:, 0] + 0.7 * X[:, 1] - 3.0)).astype(int)
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("stacks of thousands of rows, three passes")
 @pytest.mark.parametrize("kind", [AutoClassifier, OnlineClassifier])
 @pytest.mark.parametrize("passes", [1, 3])
 def test_the_mean_probability_is_the_share(kind, passes):
@@ -118,7 +118,7 @@ def test_few_rows_of_a_class(y):
             model.fit(X, y)
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("a stack of 3,000 rows")
 @pytest.mark.filterwarnings("ignore:predict_set")
 @pytest.mark.parametrize("kind", [AutoClassifier, OnlineClassifier])
 def test_sets_novelty_and_withheld_answers_are_of_scores_before_centering(kind, tmp_path):

@@ -90,7 +90,7 @@ def test_mistakes_without_a_calibration_are_those_of_the_sign():
     assert classifier.mistakes_ == wrong
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("600 rows one by one")
 @pytest.mark.parametrize("multiclass", ["one-vs-rest", "joint"])
 def test_labels_are_predicted_above_half_of_the_progressive_f1(multiclass):
     X, Y = labels()

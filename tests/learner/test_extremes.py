@@ -131,7 +131,7 @@ def most(X, settings, weights):
     return 2.001 * (margin / lengths[(lengths > 0) & (weights > 0)]).sum()
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a dozen trainings and files of each seed")
 @pytest.mark.parametrize(
     "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long("more seeds")) for seed in SEEDS[SHORT:])]
 )
@@ -244,7 +244,7 @@ def test_few_rows_of_a_large_model_are_undone_from_a_log(options):
     assert bytes_of(learner) == before
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("10,000 rows of each covariance")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_nothing_that_is_not_finite_is_saved(tmp_path):
         assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("each rule of each covariance and task")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("covariance", list(COVARIANCES))

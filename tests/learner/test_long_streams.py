@@ -15,7 +15,7 @@ from tests.twins.slow_twin import RefactoredTwin, correlated_stream, distances
 STREAMS = [("arow", {"r": 0.1}, 0.1, 1000.0), ("cw_stdev", {"phi": 1.0}, 0.0, 10.0)]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("20,000 rows of 60 columns and a slow twin")
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("rule", "parameters", "noise", "spread"), STREAMS)
 @pytest.mark.parametrize("rows_per_product", [None, 32])

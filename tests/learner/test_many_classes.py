@@ -69,7 +69,7 @@ def test_a_class_exists_from_the_row_on_that_starts_it(monkeypatch, task, rule, 
     assert rule != "cellip" or (once.state["folded"] != 1.0).any()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("2,000 classes one by one")
 def test_weights_are_copied_rarely_however_many_classes_come():
     learner, copies = Learner(Settings(task="joint"), 2, 3), 0
     for n_classes in range(3, 2000):

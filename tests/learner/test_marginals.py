@@ -11,7 +11,7 @@ from tests.tables.tasks import MULTICLASS
 CASES = [(c, t, m) for c in OVER_WEIGHTS for t in TASKS for m in MULTICLASS]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("20,000 samples of each covariance")
 @pytest.mark.few
 @pytest.mark.parametrize(("covariance", "task", "multiclass"), CASES)
 def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multiclass):

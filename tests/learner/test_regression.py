@@ -34,7 +34,7 @@ def twin_of(rule, covariance, fit_intercept, prior):
     )  # fmt: skip
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a slow twin, row by row")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("fit_intercept", [True, False])

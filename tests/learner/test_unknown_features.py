@@ -39,7 +39,7 @@ def learned(path, how, **options):
     return learner.learner, features
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("each covariance over weights, twice")
 @pytest.mark.parametrize("vocabulary", [False, True])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("kind", ["vw", "text"])

@@ -307,7 +307,7 @@ def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
     assert "predicted  a" in ok("inspect", tmp_path / "new.cw", "--row", "1:1")
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a process and two pictures")
 def test_a_row_from_standard_input_and_plots(data, tmp_path):
     model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
     here("train", data, "--rule=arow", "-q", "-o", model)
@@ -319,7 +319,7 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a training for each error")
 @pytest.mark.parametrize(("arguments", "problem"), [
     (["{data}"], "not a model file"), (["{model}", "--row", "1:x"], "error: --row, line 1, column"),
     (["{model}", "--row", "1:1\n2:1"], "--row: expected 1 row, got 2"), (["{model}", "--row", ""], "--row has no rows"),

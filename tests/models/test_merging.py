@@ -231,7 +231,7 @@ def test_one_model_is_itself():
     assert_same_gaussian(merge([model], base=model), model)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("twelve merges of each covariance and rule")
 @pytest.mark.parametrize("rule", ["arow", "pa1", "iellip"])
 @pytest.mark.parametrize("covariance", MERGED)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])

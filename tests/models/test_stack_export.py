@@ -58,7 +58,7 @@ def test_a_class_that_comes_later_and_is_sorted_first():
     assert_predicts_alike(model, X, "float64")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack and its graph")
 @pytest.mark.parametrize("rows", ["words", pytest.param("numbers", marks=pytest.mark.long("a second stack"))])
 def test_two_classes_of_which_the_second_is_sorted_first(rows, tmp_path):
     """As streams bring them: the scores of the learner are those of the class that came second."""

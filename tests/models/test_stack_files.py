@@ -35,7 +35,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack for each damage")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_stack_is_one_error(damage, tmp_path):
     X, y = data("words")
@@ -83,7 +83,7 @@ def test_mixtures_of_other_numbers_are_one_error(tmp_path):
                 load(tmp_path / "damaged.cw")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack for each damage")
 @pytest.mark.parametrize("damage", NUMBER_DAMAGES)
 def test_a_damaged_stack_of_regressions_is_one_error(damage, tmp_path):
     header, arrays = regression(tmp_path)

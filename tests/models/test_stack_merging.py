@@ -114,7 +114,7 @@ def test_stacks_of_other_members_and_single_learners_are_refused():
         merge(parts, base=start)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 600 rows")
 def test_files_of_stacks_are_merged(ok, tmp_path):
     generator = np.random.default_rng(0)
     paths = []
@@ -155,7 +155,7 @@ def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pas
     assert merged.partial_fit(NUMBERS[4000:], TARGETS[4000:]).n_seen_ == 4800
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 1,200 rows")
 def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
     parts = [
@@ -196,7 +196,7 @@ def test_several_numbers_are_merged_one_by_one():
     assert together.partial_fit(NUMBERS[third], several[third]).n_seen_ == 900
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 5,500 rows")
 def test_tables_merge_from_a_base_even_if_columns_are_rare(tmp_path):
     """First values that parts have added are those of the part with most of them."""
     X = np.random.default_rng(0).normal(size=(3000, 3))
@@ -230,7 +230,7 @@ def test_regressions_whose_bins_differ_are_refused():
         merge(parts)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 6,000 rows")
 def test_members_on_quantiles_need_a_common_base_and_are_left_out_without_one():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4800, 4))

@@ -124,7 +124,7 @@ class Tiny(Run):
         return max(2, quick // 7)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("the pictures of each paper")
 @pytest.mark.parametrize("paper", [
     pytest.param(paper, marks=pytest.mark.long("four experiments") if paper == "cw2008" else ()) for paper in PAPERS
 ])  # fmt: skip

@@ -138,7 +138,7 @@ def test_the_quantile_is_exact_where_the_target_is_far_away():
         assert 0.0 <= zeta < 1e-9
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("two steps of each of 50 examples")
 @given(
     st.sampled_from(list(REGRESSION_RULES)), st.floats(-1e3, 1e3), log_uniform(-9, 9), st.floats(-1e3, 1e3),
     log_uniform(-3, 3),

@@ -167,7 +167,7 @@ TARGETS = {
 }  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("50 examples of each rule")
 @law_of(list(TARGETS), log_uniform(-9, 9), examples=50)
 def test_no_weight_overshoots(name, p, situation, w):
     """A hard constraint is met at most with equality, and a hinge is not left behind."""

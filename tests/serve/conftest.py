@@ -3,11 +3,13 @@
 import asyncio
 import shutil
 import threading
+import time
 from functools import cache
 
 import httpx
 import pytest
 
+from confidently.serve.engine import log_thread
 from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.http import app
@@ -70,3 +72,15 @@ def local(tmp_path):
     yield make
     for one in made:
         one.stop()
+
+
+@pytest.fixture
+def moved(monkeypatch):
+    """By how many milliseconds the clock of events is ahead, so that no test waits for a deadline."""
+    ahead = [0]
+    clock = lambda: time.time_ns() // 1_000_000 + ahead[0]  # noqa: E731
+    for module in ("log.events", "log.event_log", "engine.log_thread", "work.decisions", "work.teaching"):
+        monkeypatch.setattr(f"confidently.serve.{module}.now", clock, raising=False)
+    monkeypatch.setattr(log_thread, "EXPIRE_SECONDS", 0.0)
+    monkeypatch.setattr(log_thread, "OVERDUE_SECONDS", 0.05)
+    return ahead

@@ -197,7 +197,7 @@ class Posted(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.long("5 seconds")
+@pytest.mark.long("waits for six messages, and thousands of rows")
 def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
     elsewhere = Receiver()

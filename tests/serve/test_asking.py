@@ -48,7 +48,7 @@ def fractions(model, rows, taught=lambda answer: True, stored=False, parts=4, si
     return [sum(asked[k * n : (k + 1) * n]) / n for k in range(parts)]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("4,000 rows of each setting")
 @pytest.mark.parametrize(
     ("settings", "classes"),
     [

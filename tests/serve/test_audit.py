@@ -31,7 +31,7 @@ def entries_of(server, headers, query=""):
     return lines_of(server("GET", f"/v1/audit{query}", headers=headers))
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("entries are written once a second")
 def test_it_tells_who_taught_changed_and_deleted_what(audited):
     server, ann, bob = audited
     server("PUT", FIRST, {}, headers=ann)

@@ -109,7 +109,7 @@ def test_a_backup_that_fails_is_told_and_leaves_the_others(tmp_path):
         assert server.stop() == 0
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("verifies two backups")
 def test_a_backup_of_erased_and_rebuilt_rows_is_verified(tmp_path, ok):
     with threaded(tmp_path / "served") as server, server.client() as client:
         client.put(MODEL, json={"view": "none"})

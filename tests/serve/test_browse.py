@@ -241,7 +241,7 @@ def counts(server, name, query=""):
     return server("GET", f"{MODEL}/facets?{query}").json()[name]
 
 
-@pytest.mark.long("7 seconds")
+@pytest.mark.long("four edits, each trained from the log")
 def test_classes_have_the_names_that_edits_gave_them(local):
     server = local()
     server("PUT", MODEL, {}).raise_for_status()
@@ -276,7 +276,7 @@ def test_classes_have_the_names_that_edits_gave_them(local):
     assert rows_of(server)[1:] == before
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("two edits, each trained from the log")
 def test_classes_of_label_sets_are_edited_too(local):
     server = local()
     server("PUT", MODEL, {"multilabel": True}).raise_for_status()

@@ -57,7 +57,7 @@ def rows_of(server):
     return lines_of(asked(server, "GET", f"{SHOP}/examples"))
 
 
-@pytest.mark.long("5 seconds")
+@pytest.mark.long("waits for four versions")
 def test_the_file_is_that_of_the_library_through_all_changes(local, tmp_path):
     """Snapshots, restarts, batches taken out, erasures, rebuilds, other versions, and a directory that is checked."""
     one = local()
@@ -106,7 +106,7 @@ def level(one, number):
     return number in found and found[number]["rows"] == one("GET", SHOP).json()["rows"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("twenty decisions of each kind of arms")
 @pytest.mark.parametrize(("arms", "with_features", "shared"), [
     ("auto", False, False), ("auto", True, True), ("own", True, False), ("shared", False, True),
 ])  # fmt: skip

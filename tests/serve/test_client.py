@@ -95,7 +95,7 @@ def refusing():
         server.server_close()
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("waits between three tries")
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 507])
 def test_what_the_server_cannot_do_now_is_sent_again(refusing, status):
     """As the same row: its id is chosen once."""
@@ -219,7 +219,7 @@ def decide_everything(shop):
     assert [one["policy"] for one in found["policies"]] == ["baseline", "lin_ucb:alpha=0.5"]
 
 
-@pytest.mark.long("15 seconds")
+@pytest.mark.long("every route of the server")
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
@@ -233,7 +233,7 @@ def test_the_client_does_all_that_the_server_does(tmp_path):
     }
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a server of its own")
 def test_what_is_asked_for_is_sent_at_once(spam):
     """Nothing waits for an iterator to be consumed."""
     spam.learn_many(row for row in rows(30))
@@ -256,7 +256,7 @@ def test_exports_are_read_in_pages(spam, monkeypatch):
 # --- batches ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a batch taken out, trained from the log")
 def test_each_client_has_a_batch_of_its_own(spam):
     with (
         Client(spam._server._http.base_url, "spam") as other,
@@ -288,7 +288,7 @@ SENT = {
 }  # fmt: skip
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a server of its own")
 def test_values_are_sent_as_confidently_reads_them(spam):
     spam.learn(VALUES, np.str_("ham"))
     spam.learn_many([{"features": VALUES, "label": "ham"}])
@@ -297,7 +297,7 @@ def test_values_are_sent_as_confidently_reads_them(spam):
     assert spam.example("p-1")["features"] == SENT
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a server for each value")
 @pytest.mark.parametrize(
     ("value", "message"), [(float("inf"), "'n' is inf"), (b"x", "'n' holds a bytes"), (object(), "'n' holds a object")]
 )
@@ -325,7 +325,7 @@ def frames():
     }
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a server for each kind of table")
 @pytest.mark.parametrize("kind", frames())
 def test_tables_are_rows(spam, kind):
     given = frames()[kind]
@@ -356,7 +356,7 @@ def test_labels_of_columns_with_missing_ones_are_whole_numbers(server):
 # --- requests that are repeated --------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for a second")
 def test_the_server_may_ask_for_a_longer_pause(refusing):
     spam, server = refusing(503, after="1")
     began = time.monotonic()

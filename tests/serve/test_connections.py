@@ -154,7 +154,7 @@ def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
                 assert received(half) == b"", name
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("waits between bytes")
 @pytest.mark.parametrize("begun", [b"", HEAD + b"X: "], ids=["lines", "a header"])
 def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
     """As a whole it has to be in time, however often something of it comes."""
@@ -361,7 +361,7 @@ def test_whoever_has_shown_a_token_may_read_later(guarded):
     assert found.count(b'"id":"m-') == n
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("up to 600 requests at once")
 @pytest.mark.parametrize("piece", [1, 2000, 4099, 1 << 20])
 def test_requests_that_do_not_wait_for_answers_are_answered_in_their_order(guarded, piece):
     """Whether they come together or apart, with bodies or without, before a token is shown or after."""
@@ -390,7 +390,7 @@ def test_requests_that_do_not_wait_for_answers_are_answered_in_their_order(guard
         assert [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))] == [f"m-{k}" for k in range(n // 2, n)]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a megabyte in pieces")
 @pytest.mark.parametrize("piece", [2047, 70_001, 1 << 20])
 def test_large_bodies_between_other_requests_are_read_whole(guarded, piece):
     """Their length is stated, in letters of any case, or they come in chunks."""
@@ -451,7 +451,7 @@ async def asked_and_left():
     return [one() for one in made]
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("waits until nothing more is asked")
 def test_a_connection_that_ends_while_it_is_waited_for_is_forgotten(monkeypatch):
     """Its answer is made to its end, and nothing asks again and again whether it may still be sent."""
     monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.1)
@@ -461,7 +461,7 @@ def test_a_connection_that_ends_while_it_is_waited_for_is_forgotten(monkeypatch)
 # --- before a token is known -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits between bytes")
 def test_a_login_has_to_come_in_time(guarded):
     """As a whole: byte after byte it would take for ever."""
     server, token = guarded(limits={"http.app.LOGIN_SECONDS": 0.5})
@@ -554,7 +554,7 @@ def test_events_end_with_their_session(guarded):
         assert client.get("/v1/models").status_code == 401
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits within a body")
 def test_rows_are_learned_until_their_token_ends(guarded, tmp_path):
     server, token = guarded()
     with server.client() as client:
@@ -636,7 +636,7 @@ def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, 
 # --- behind a proxy --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a server for each address")
 @pytest.mark.parametrize(
     ("url", "secure"),
     [

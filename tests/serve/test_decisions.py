@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.model.settings import Deciding
 from confidently.serve.model.version import Version
 from confidently.serve.waiting import Limits
-from tests.serve.running import NDJSON, as_lines, lines_of
+from tests.serve.running import NDJSON, as_lines, lines_of, wait_until
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
@@ -58,7 +57,7 @@ def teach(one, n=200, begun=0):
         assert rewarded(one, f"d{k}", float(found["chosen"] == LIKES[who])).json()["status"] == "learned"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("hundreds of decisions")
 def test_the_actions_that_are_rewarded_are_chosen(shop):
     teach(shop)
     for who, likes in LIKES.items():
@@ -255,34 +254,19 @@ def test_rewards_come_in_lines(shop):
     assert [json.loads(line).get("status") for line in answer.text.splitlines()] == ["durable", 404, "durable"]
 
 
-def deadline(one, monkeypatch, seconds, **policy):
-    """Give decisions a deadline, whose clock is moved by the test."""
-    moved = [0]
-    clock = lambda: time.time_ns() // 1_000_000 + moved[0]  # noqa: E731
-    for module in ("log.events", "log.event_log", "engine.log_thread", "work.decisions", "work.teaching"):
-        monkeypatch.setattr(f"confidently.serve.{module}.now", clock, raising=False)
+def deadline(one, seconds, **policy):
     policy = {"deadline": seconds, **policy}
     assert one("PUT", SHOP, {"task": "decisions", "policy": policy}).status_code == 200
-    return moved
 
 
-def until(condition):
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come")
-
-
-@pytest.mark.long("2 seconds")
-def test_a_decision_without_a_reward_gets_the_default_one(shop, monkeypatch):
-    moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
+def test_a_decision_without_a_reward_gets_the_default_one(shop, moved):
+    deadline(shop, 60, default_reward=-1.0)
     for id in ("late", "in time"):
         decided(shop, id)
     rewarded(shop, "in time", 1.0)
     decided(shop, "deferred", deferred=True)
     moved[0] = 61_000
-    until(lambda: shop("GET", SHOP).json()["rows"] == 2)
+    wait_until(lambda: shop("GET", SHOP).json()["rows"] == 2)
     kept = shop("GET", f"{SHOP}/examples/late").json()
     assert (kept["label"], kept["history"][-1]["by"]) == (-1.0, "deadline")
     assert refused(rewarded(shop, "late", 1.0)) == (409, "late-reward", "/id")
@@ -292,22 +276,21 @@ def test_a_decision_without_a_reward_gets_the_default_one(shop, monkeypatch):
     moved[0] = 110_000
     assert shop("GET", SHOP).json()["rows"] == 2
     moved[0] = 130_000
-    until(lambda: shop("GET", SHOP).json()["rows"] == 3)
+    wait_until(lambda: shop("GET", SHOP).json()["rows"] == 3)
 
 
-@pytest.mark.long("3 seconds")
-def test_a_clock_that_goes_back_gives_nothing_twice(shop, monkeypatch):
-    moved = deadline(shop, monkeypatch, 60)
+def test_a_clock_that_goes_back_gives_nothing_twice(shop, moved):
+    deadline(shop, 60)
     decided(shop, "d")
     moved[0] = 61_000
-    until(lambda: shop("GET", SHOP).json()["rows"] == 1)
+    wait_until(lambda: shop("GET", SHOP).json()["rows"] == 1)
     moved[0] = -1_000_000
     [hosted] = shop.engine.hosted.values()
     before = hosted.rewarded_until
-    until(lambda: hosted.rewarded_until < before)
+    wait_until(lambda: hosted.rewarded_until < before)
     decided(shop, "e")
     moved[0] = 61_000
-    until(lambda: shop("GET", SHOP).json()["rows"] == 2)
+    wait_until(lambda: shop("GET", SHOP).json()["rows"] == 2)
 
 
 def test_activating_twice_is_activating_once(shop):
@@ -333,9 +316,8 @@ def counts(one):
     return one("GET", SHOP).json()["decisions"]
 
 
-@pytest.mark.long("a second")
-def test_decisions_and_rewards_are_counted(shop, local, monkeypatch):
-    moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
+def test_decisions_and_rewards_are_counted(shop, local, moved):
+    deadline(shop, 60, default_reward=-1.0)
     for k in range(5):
         decided(shop, f"d{k}", actions=["only"] if k else ["other"])
     for k in (0, 1, 1):
@@ -346,7 +328,7 @@ def test_decisions_and_rewards_are_counted(shop, local, monkeypatch):
     assert before["match_rate"] is None and before["default_rewards"] == 0
     shop("POST", "/v1/snapshot")
     moved[0] = 61_000
-    until(lambda: counts(shop)["default_rewards"] == 3)
+    wait_until(lambda: counts(shop)["default_rewards"] == 3)
     found = counts(shop)
     assert (found["rewards"], found["mean_reward"], found["recent_mean_reward"]) == (5, -0.2, -0.2)
     assert shop("GET", f"{SHOP}/metrics").json()["decisions"] == found

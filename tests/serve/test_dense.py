@@ -76,7 +76,7 @@ def restarted(local, rows, folder):
     return server
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("200 rows of each kind, trained three times")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("way", [in_batches, restarted, one_by_one], ids=lambda way: way.__name__)
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,7 +60,7 @@ def erase(engine, k):
 # --- power -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a hundred cuts of the power")
 def test_power_that_fails_at_any_moment_takes_nothing_acknowledged(tmp_path):
     with RecordingDisk("recording") as disk:
         engine = Engine(tmp_path / "served", vfs="recording")
@@ -250,7 +250,7 @@ def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
     assert stored_ids(tmp_path / "served") == ["row-0", "row-1"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for four tries")
 def test_answers_wait_while_the_disk_is_full(local, monkeypatch):
     """They are tried again now and then, not all the time, and learned once there is room."""
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.1)
@@ -270,7 +270,7 @@ def test_answers_wait_while_the_disk_is_full(local, monkeypatch):
         server.stop()
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("waits until the disk is tried again")
 def test_a_model_that_a_full_disk_does_not_delete_lives_on(tmp_path):
     with FailingDisk("kept", "write", error=apsw.FullError) as disk:
         engine = Engine(tmp_path / "served", vfs="kept")

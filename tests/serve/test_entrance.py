@@ -107,7 +107,7 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path):
         assert server.stop() == 0
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for an event")
 def test_a_stream_is_logged_when_it_ends(tmp_path):
     log = tmp_path / "access.jsonl"
     with threaded(tmp_path / "served", "--access-log", log) as server:

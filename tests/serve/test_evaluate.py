@@ -89,7 +89,7 @@ def test_intervals_cover_what_is_true():
     assert min(covered.values()) >= 0.85 * n and gained >= 0.95 * n
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("100 decisions over HTTP")
 def test_what_was_logged_has_the_mean_reward(shop):
     teach(shop, 100)
     found = evaluated(shop, "baseline", "always:games", "rand_ucb:least_share=0.3", periods="day")

@@ -157,7 +157,7 @@ def test_what_cannot_be_followed_is_told(following):
     assert one.said[2] == f"file:{one.path}: RuntimeError: a fault; following ends"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits between tries")
 def test_rows_that_find_no_room_are_sent_again(following):
     """Every row is refused at first, while another one waits for the log, and none is lost."""
     one = following(limits=Limits(waiting_rows=2))
@@ -209,7 +209,7 @@ def broker():
     return f"{one.host}:{one.port}", send
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a broker")
 def test_a_topic_of_kafka_is_learned_once_across_restarts(following, broker):
     address, send = broker
     for new, n in ((range(100), 100), (range(100, 160), 160), ((), 160)):

@@ -55,7 +55,7 @@ def settings_of(task):
     return {"key": "user", "classes": classes, "view": "none", "reading": {"normalize": "none", "zeros": True}}
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("160 rows one at a time")
 @pytest.mark.parametrize("task", ["two", "numbers", pytest.param("three", marks=pytest.mark.long("80 files"))])
 def test_a_served_model_is_one_that_is_given_the_rows_one_at_a_time(local, tmp_path, task):
     rows = rows_of(task, 80, classes=3 if task == "three" else 2)
@@ -220,7 +220,7 @@ def test_keys_of_a_model_that_began_with_integers(local, tmp_path):
     assert "the keys of this model are integers, got 'ann'" in aside["reason"]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three servers")
 def test_versions_and_replicas(tmp_path):
     rows = rows_of("two", 60)
     with threaded(tmp_path / "a") as one, one.client() as client:

@@ -84,7 +84,7 @@ def make(servers, settings):
         assert server("PUT", MODEL, settings).status_code == 201
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("five servers")
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[4], *(
     pytest.param(one, marks=pytest.mark.long("1,000 rows each")) for one in (*SETTINGS[1:4], SETTINGS[5])
 )], ids=str)  # fmt: skip
@@ -307,7 +307,7 @@ def test_backups_have_contributions(pair, tmp_path):
     assert all(ok for ok, _ in found) and any("the same model of the snapshot" in text for _, text in found), found
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three servers")
 def test_a_replica_has_what_its_primary_has_merged(tmp_path):
     settings = {"view": "none"}
     with (
@@ -329,7 +329,7 @@ def test_a_replica_has_what_its_primary_has_merged(tmp_path):
         assert kind_of(replica.post(f"{MODEL}/merge", content=b"")) == "read-only"
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("three processes")
 @pytest.mark.parametrize("rounds", [1, pytest.param(20, marks=pytest.mark.long("twenty kills"))])
 def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
     """A server is killed while rows and contributions come; those who send try again."""

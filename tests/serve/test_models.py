@@ -77,7 +77,7 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("3,000 rows, or a stack")
 @pytest.mark.parametrize(("settings", "options", "n"), [({}, [], 3000), ({"auto": True}, ["--auto"], 40)], ids=str)
 def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path, settings, options, n):
     """Those that wait to be learned, too: many, or few that wait for others."""
@@ -229,7 +229,7 @@ def test_a_snapshot_saves_every_model(local, tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("180 rows over HTTP, and three backups")
 @pytest.mark.parametrize("snapshot_every", [10, pytest.param(50_000, marks=pytest.mark.long("waits for 180 rows"))])
 def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snapshot_every):
     rows = made(4000)
@@ -299,7 +299,7 @@ def check_backup(folder, backup, rows, at_least):
         engine.stop()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("60 requests of each view")
 @pytest.mark.parametrize("view", ["bins", "ranks", "pairs", "standard", "none", "cosines"])
 def test_a_row_of_unseen_features_is_explained_with_every_view(local, view):
     server = local()

@@ -207,7 +207,7 @@ def test_what_was_accepted_before_a_signal_is_learned(tmp_path, number):
         assert not any("replayed" in line for line in server.told), "the snapshot at the end has everything"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for events")
 def test_events_tell_what_changes(server):
     with server.client() as client, client.stream("GET", "/v1/events", headers={"Last-Event-ID": "7"}) as stream:
         lines = stream.iter_lines()
@@ -235,7 +235,7 @@ def test_a_body_of_which_nothing_more_comes_is_given_up(local, monkeypatch):
     assert answer.json()["type"] == "urn:confidently:slow-body"
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("480 requests by sixteen threads")
 def test_too_much_at_once_is_refused_with_a_time_to_wait(server):
     """Predictions without a limit on connections: each is answered, or told to come again."""
     statuses = []

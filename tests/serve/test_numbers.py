@@ -65,7 +65,7 @@ def file_of(server, folder, model=MODEL):
     return load(folder / "m.cw")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("600 rows, one of them of a stack")
 @pytest.mark.parametrize("settings", [{}, {"auto": True}, {"covariance": "diag"}])
 def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
     server, rows = local(), numbered(700, "mixed")
@@ -292,7 +292,7 @@ def test_a_row_that_cannot_be_learned_is_set_aside(local):
     assert server("GET", MODEL).json()["rows"] == 1 and server("GET", MODEL).json()["refused"] == 1
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two trainings, one of a stack")
 @pytest.mark.parametrize("options", [("--rule", "ridge"), ()])
 def test_an_uploaded_regression_continues(local, tmp_path, options):
     rows, server = numbered(400, "mixed"), local()

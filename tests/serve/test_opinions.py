@@ -284,7 +284,7 @@ def test_rows_have_the_most_probable_classes_of_now(local):
     assert found["guess"] == found["top"][0]["label"] == "class-3"
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("460 requests")
 def test_the_certainty_of_waiting_rows_follows_the_model(local, monkeypatch):
     """Rows that came before the model knew anything: those that it has understood meanwhile are asked about last."""
     monkeypatch.setattr(pools, "REFRESH_SECONDS", 0.0)

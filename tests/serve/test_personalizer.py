@@ -183,7 +183,7 @@ def test_the_first_reward_counts(client, earlier):
     assert stored(client, "e")["label"] == 0.25
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("waits for two deadlines")
 @pytest.mark.parametrize("shop", [{"policy": {"deadline": 0.5, "default_reward": -0.5}}], indirect=True)
 def test_the_default_reward_counts_after_the_reward_wait_time(client):
     client.rank(request(eventId="late"))
@@ -230,7 +230,7 @@ def test_slots_are_ranked_rewarded_and_activated(client):
     wait_until(lambda: http(client._client._config.endpoint, "GET", "").json()["rows"] == 2)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("waits for a deadline")
 @pytest.mark.parametrize("shop", [{"policy": {"deadline": 0.5}}], indirect=True)
 def test_activation_is_of_one_event(client):
     """Ids of events and of slots may have slashes, and one id may begin with another one."""
@@ -324,7 +324,7 @@ def test_management_is_not_there(shop, operation):
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for the audit log")
 def test_the_key_is_a_token(tmp_path):
     made = {scopes: new_token(f"one-{k}", scopes) for k, scopes in enumerate(("admin", "predict", "label"))}
     path = tmp_path / "tokens"

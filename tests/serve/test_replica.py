@@ -38,7 +38,7 @@ def begun_of(primary):
     return found["version"], found["begun"]
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a primary and two replicas")
 @pytest.mark.parametrize(
     "settings",
     [
@@ -125,7 +125,7 @@ def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
             one.kill()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a primary and a replica")
 def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
     with (
         threaded(tmp_path / "primary") as one, one.client() as primary,
@@ -149,7 +149,7 @@ def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
         assert first["status"] == 403 and second["label"] in ("ham", "spam")
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a primary and two replicas")
 def test_a_replica_needs_a_token_of_a_primary_that_has_tokens(tmp_path, ok):
     token = json.loads(ok("serve", "--new-token", "replica", "predict,learn,admin", "--json"))
     (tmp_path / "tokens").write_text(token["line"] + "\n")
@@ -185,7 +185,7 @@ def test_what_replicas_ask_is_checked(local):
     assert (found["name"], found["version"], found["begun"], found["has_file"]) == ("m", 1, 0, False)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a primary and a replica")
 def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
     rows = [json.dumps({"label": label} | features) + "\n" for features, label in made(50)]
     (tmp_path / "rows.jsonl").write_text("".join(rows))
@@ -199,7 +199,7 @@ def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
         level(primary, replica)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("a primary and two replicas")
 def test_replicas_share_a_port(tmp_path):
     with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json={"view": "none"})

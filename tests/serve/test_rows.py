@@ -3,7 +3,6 @@
 import json
 import random
 import threading
-import time
 from urllib.parse import quote
 
 import pytest
@@ -207,14 +206,14 @@ def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
     assert kind_of(spam("DELETE", "/examples/nothing")) == "unknown-id"
 
 
-def test_a_prediction_expires_and_its_row_may_come_again(local):
-    server = local(limits=Limits(keep_predictions=0.2))
+def test_a_prediction_expires_and_its_row_may_come_again(local, moved):
+    server = local(limits=Limits(keep_predictions=60.0))
     server("PUT", "/v1/models/m", {})
     for id in ("late", "again", "asked"):
         server("POST", "/v1/models/m/predict", question(id, text=f"{id} secret"))
     server("POST", "/v1/models/m/predict", question("labelled"))
     server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"})
-    time.sleep(0.3)
+    moved[0] = 61_000
     assert kind_of(server("POST", "/v1/models/m/labels", {"id": "late", "label": "ham"})) == "expired"
     answer = server("POST", "/v1/models/m/learn", row("again", text="again secret"))
     assert answer.status_code == 200
@@ -224,24 +223,24 @@ def test_a_prediction_expires_and_its_row_may_come_again(local):
     assert "late" not in [one["id"] for one in server("GET", "/v1/models/m/queue").json()["rows"]]
 
 
-def test_an_erased_prediction_does_not_expire_as_others_do(local):
+def test_an_erased_prediction_does_not_expire_as_others_do(local, moved):
     """Its id stays used."""
-    server = local(limits=Limits(keep_predictions=0.2))
+    server = local(limits=Limits(keep_predictions=60.0))
     server("PUT", "/v1/models/m", {})
     server("POST", "/v1/models/m/predict", question("gone", a=1))
     assert server("DELETE", "/v1/models/m/examples/gone").status_code == 200
-    time.sleep(0.3)
+    moved[0] = 61_000
     assert kind_of(server("POST", "/v1/models/m/learn", row("gone", a=1))) == "other-content"
     answer = server("POST", "/v1/models/m/labels", {"id": "gone", "label": "ham"})
     assert kind_of(answer) == "expired" and "was erased" in answer.json()["detail"]
 
 
-def test_predictions_are_kept_for_seconds(local):
+def test_predictions_are_kept_for_seconds(local, moved):
     limits = Limits(keep_predictions=60.0)
     server = local(limits=limits)
     server("PUT", "/v1/models/m", {})
     server("POST", "/v1/models/m/predict", question("early"))
-    time.sleep(0.1)
+    moved[0] = 30_000
     server.stop()
     server = local(limits=limits)  # which looks at once for what has expired
     server("POST", "/v1/models/m/predict", question("late"))

@@ -441,7 +441,7 @@ def test_numbers_keep_their_text(local, tmp_path, way):
     assert local()("GET", f"{MODEL}/file").content == file
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("sixty rows of a stack one by one")
 @pytest.mark.parametrize("settings", [{"auto": True}, pytest.param(
     {"auto": True, "multilabel": True}, marks=pytest.mark.long("stacks of label sets")
 )], ids=str)  # fmt: skip

@@ -45,7 +45,7 @@ def test_a_port_that_is_taken(tmp_path):
     assert status == 2 and "use another --port" in told
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("trains a topic model for each")
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -67,7 +67,7 @@ def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     assert local()("GET", "/v1/models").json() == {"models": []}
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a start for each option")
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -101,7 +101,7 @@ def test_a_token_for_some_models_shows_no_others(local, tmp_path):
     assert server("GET", "/metrics", headers=everything).status_code == 200
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("waits for an event")
 def test_events_tell_of_the_models_of_the_token(tmp_path):
     path, made = tmp_path / "tokens", [new_token("one", "predict,admin", models) for models in ("*", "team-*")]
     path.write_text("".join(f"{line}\n" for _, line in made))

@@ -133,7 +133,7 @@ def test_an_error_undoes_the_training():
     assert all((member.state[name] == before[name]).all() for name in before)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("five stacks")
 def test_only_embeddings_have_class_means():
     X, y = embeddings(300)
     assert next(iter(AutoClassifier().fit(X, y).members_)) == "class means"

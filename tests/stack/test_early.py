@@ -103,7 +103,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.long("4 seconds")
+@pytest.mark.long("two stacks of each kind of rows")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("another seed")) for seed in range(1, 6))]
@@ -121,7 +121,7 @@ def test_the_division_of_a_stream_changes_nothing(name, seed, tmp_path):
     assert (one.learner_.early is None) == (n >= CHOICES[-1])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of several files")
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.long("another seed")) for seed in range(1, 6))]
 )
@@ -181,7 +181,7 @@ def test_rows_in_random_order_choose_once():
     assert {name.partition(", forget")[0] for name in model.learner_.names} <= set(names)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("millions of values")
 def test_many_values_end_the_first_rows():
     n = 5
     X = np.random.default_rng(0).normal(size=(n, MAX_VALUES // 3 + 1))
@@ -209,7 +209,7 @@ def test_kept_rows_are_those_of_the_order_of_training():
     assert [part.n for part in rows._replace(classes=np.array([1, 1, 2, 2, 2, 3, 3])).by_classes()] == [2, 3, 2]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack for each damage")
 @pytest.mark.parametrize(("name", "change"), [
     ("early.columns", lambda array: array + 100), ("early.start", lambda array: array[::-1].copy()),
     ("early.labels", lambda array: array + 2), ("early.weight", lambda array: -array),

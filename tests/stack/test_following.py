@@ -94,7 +94,7 @@ def test_windows_without_share_are_at_rest(awake, columns):
     np.testing.assert_array_equal(own[asleep], before[asleep])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of each kind, three times")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_shuffled_fit_follows_nothing_until_a_stream_comes(kind):
     X, y = rows_of(kind)
@@ -134,7 +134,7 @@ def test_streams_follow_from_their_first_row(kind, begin):
     assert model.learner_.later is None
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a stack of each kind, rows one by one")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_model_continues_as_the_model_itself(kind, tmp_path):
     X, y = rows_of(kind)

@@ -34,7 +34,7 @@ TARGETS = {
 }  # fmt: skip
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of each kind of targets")
 @pytest.mark.parametrize("name", TARGETS)
 def test_logarithms_are_learned_of_positive_and_skewed_targets(name):
     y, expected = TARGETS[name]
@@ -76,7 +76,7 @@ def test_predictions_stay_within_twice_the_largest_target_so_far():
     assert means[logs].max() <= 2.0 * 2.0 * PRICES[:N].max() * (1 + 1e-12)  # and the smearing factor
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 1,100 rows")
 @pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_they_are_the_same_under_any_cut_and_after_any_file(several, tmp_path):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES
@@ -108,7 +108,7 @@ def test_a_failed_call_undoes_what_was_learned_about_them():
     np.testing.assert_array_equal(model.learner_.state[LOGS], before)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four stacks")
 def test_rows_of_parts_count_once_in_a_merged_stack():
     base = AutoRegressor().fit(X[:1000], PRICES[:1000])
     parts = [deepcopy(base).partial_fit(X[own], PRICES[own]) for own in (slice(1000, 1400), slice(1400, N))]
@@ -123,7 +123,7 @@ def test_rows_of_parts_count_once_in_a_merged_stack():
     assert errors(merged.predict(X[N:])) < 1.03 * errors(base.partial_fit(X[1000:N], PRICES[1000:N]).predict(X[N:]))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack and its graph")
 @pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long("stacks of two numbers"))])
 def test_a_graph_and_an_explanation_say_the_same(several):
     y = np.stack([PRICES, PRICES**1.5], axis=1) if several else PRICES

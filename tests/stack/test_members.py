@@ -220,7 +220,7 @@ def test_members_that_replace_others_learn_all_dicts_so_far():
     assert len(set(chosen[99:])) == 1
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("180 dicts of stacks")
 def test_dicts_have_weights_while_they_are_kept():
     """One of weight 0 changes nothing but the time at which members are chosen."""
     generator = np.random.default_rng(0)

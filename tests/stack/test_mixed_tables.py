@@ -33,7 +33,7 @@ def log_loss(model, rows, y):
     return -np.log(np.where(y == 1, p, 1.0 - p)).mean()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 1,800 rows")
 def test_a_category_without_meaning_costs_little():
     rows, _, y = mixed(effect=0.0)
     alone, together = (
@@ -43,7 +43,7 @@ def test_a_category_without_meaning_costs_little():
     assert together < alone + 0.02
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("four stacks of 1,800 rows")
 @pytest.mark.parametrize("kind", [AutoClassifier, AutoRegressor])
 def test_a_category_with_meaning_helps(kind):
     rows, score, y = mixed(effect=2.0, who=150)
@@ -78,7 +78,7 @@ def test_which_columns_members_see():
     assert Categories(n=16, shown=()) in views
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("three stacks of 1,300 rows")
 @pytest.mark.parametrize("with_dicts", [False, pytest.param(True, marks=pytest.mark.long("rows one by one"))])
 def test_every_door(with_dicts, tmp_path):
     """Frames, files, parts of them, dicts and saved models are the same rows."""
@@ -126,7 +126,7 @@ def test_explanations_add_up(tmp_path):
     assert sum(one["mean"] for one in found["members"]) == pytest.approx(found["margin"]["mean"], abs=1e-6)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 2,000 rows")
 def test_models_merge():
     rows, _, y = mixed(5200)
     parts = [AutoClassifier().partial_fit(rows[k : k + 2000], y[k : k + 2000], classes=[0, 1]) for k in (0, 2000)]
@@ -161,7 +161,7 @@ def test_later_passes_do_not_train_members_that_would_know_the_labels():
     assert make_view("standard,pairs").sees_labels is False
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("two stacks of 1,300 rows")
 def test_graphs_predict_the_same():
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")

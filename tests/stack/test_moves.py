@@ -151,7 +151,7 @@ def regressions():
     return [OnlineRegressor(view="standard"), OnlineRegressor(view="standard", covariance="diag", forget=0.02)]
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four stacks of thousands of rows")
 def test_a_stack_of_regressions_says_when_its_data_turned(tmp_path):
     X, y = turning_numbers()
     whole = AutoRegressor(regressions()).partial_fit(X, y).learner_

@@ -28,7 +28,7 @@ from tests.twins.regression import Twin
 N, D = 80, 4
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a slow twin of thirty settings")
 @pytest.mark.parametrize("members, rests", [(1, 0), (2, 0), (5, 0), (2, 1), (6, 2)])
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e15])
 @pytest.mark.parametrize("awake", [[0, 1, 2], [2]])
@@ -129,7 +129,7 @@ class Logarithm:
         self.largest = max(self.largest, np.log(max(y, self.floor)))
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("slow twins, row by row")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rests, logs", [(0, 0), (1, 0), (2, 0), (0, 2), (1, 1)])
 @pytest.mark.parametrize("rows_per_call", [1, 7, N])
@@ -199,7 +199,7 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests, logs)
     assert (stack.numbers(as_matrix(X)) == found.mean).all()
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("four stacks of each setting")
 @pytest.mark.parametrize("rests", [0, 2])
 @pytest.mark.parametrize("rows_per_call", [7, N])
 def test_a_stack_of_several_numbers_is_one_stack_per_number(rows_per_call, rests):

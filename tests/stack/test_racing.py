@@ -137,7 +137,7 @@ def test_cuts_change_nothing(pieces):
         np.testing.assert_array_equal(cut.state[name], array)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three stacks of thousands of rows")
 def test_files_keep_what_was_dropped_and_training_goes_on(tmp_path):
     X, y = data()
     whole = AutoClassifier().partial_fit(X, y, classes=[0, 1])
@@ -170,7 +170,7 @@ def test_an_error_after_a_race_brings_the_members_back(before):
             np.testing.assert_array_equal(member.state[name], array)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("three stacks of thousands of rows")
 def test_merged_stacks_have_the_members_that_none_has_dropped():
     X, y = data(2 * N)
     start = AutoClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1])

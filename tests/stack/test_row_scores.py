@@ -42,7 +42,7 @@ def scores(stack, X):
     return stack.logits(as_matrix(X)), np.concatenate(rows, axis=1)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a stack of each kind of data")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("data", DATA)
 def test_a_row_has_the_scores_that_it_has_among_others(data, dtype):

@@ -44,7 +44,7 @@ def targets(y):
 TARGETS = targets(Y)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("600 documents of each task")
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize("task", TARGETS)
 @pytest.mark.parametrize("n_topics", [6, None])
@@ -347,7 +347,7 @@ def test_progress_is_reported():
     assert reported[-1] == 1200 and reported == sorted(reported) and len(reported) > 1
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("trains on newsgroups")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize(("n_topics", "seeds", "least"), [

@@ -44,7 +44,7 @@ def session_of(model, dtype="float32"):
     return runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a graph of each view")
 @pytest.mark.few
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def row(k):
     return {f"k{(7 * k + j) % 50}": 1.0 + j % 3 for j in range(10)}
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("stacks of 5,000 columns")
 @pytest.mark.parametrize("at", [5, 150])
 @pytest.mark.parametrize("of_numbers", [False, True])
 def test_a_long_row_does_not_make_later_rows_cost_more(at, of_numbers):

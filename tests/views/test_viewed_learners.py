@@ -49,7 +49,7 @@ def seen_by(view, X, labels, start=None):
     return csr_array(seen[:3], shape=(N, view.n_columns(arrays, D))), arrays
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("each view with each covariance and task")
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", *MULTILABEL])
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", [name for name in EVERY if name != "bins,pairs"])  # seen again: new products
@@ -102,7 +102,7 @@ def test_the_division_into_calls_does_not_matter(name):
     same(whole, parts)
 
 
-@pytest.mark.long("2 seconds")
+@pytest.mark.long("each view with each covariance")
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_training_goes_on_from_a_file_as_without_it(name, covariance, tmp_path):

@@ -132,7 +132,7 @@ def grown(view, kinds):
     return view.grown(view.new_arrays(K), columns, K)
 
 
-@pytest.mark.long("a second")
+@pytest.mark.long("a slow twin of each view")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [list(KINDS), "zero", "missing"], ids=["any kind", "zero", "missing"])
 @pytest.mark.parametrize("seed", range(2))
@@ -184,7 +184,7 @@ def test_rows_of_several_labels_are_counted_in_with_each():
     close(as_dicts(seen), expected)
 
 
-@pytest.mark.long("3 seconds")
+@pytest.mark.long("a slow twin, row by row")
 @pytest.mark.parametrize("batch", [1, 7, N])
 @pytest.mark.parametrize(("outputs", "numbers"), [(1, False), (3, False), (2, True)])
 def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
