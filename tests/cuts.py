@@ -63,7 +63,7 @@ class Case:
         options = {"covariance": choose(["diag", "full", "shared"], [0.3, 0.4, 0.3])}
         options["rule"] = choose(
             ["ridge", "quantile", "poisson"] if self.task == "numbers" else
-            ["arow", "cw_stdev", "scw1", "iellip", "iellip_margin", "probit", "pa1"]
+            ["arow", "cw_stdev", "scw1", "iellip", "iellip_margin", "probit", "pa1", "cellip", "gibbs_pa", "nherd"]
         )  # fmt: skip
         if self.task in ("three", "late") and self.random.random() < 0.3:
             options["rule"], options["multiclass"] = "logistic", "softmax"

@@ -31,7 +31,6 @@ def commands():
 
 
 ALL = dict(commands())
-WRITING = ("Write", "Save", "Cache", "draw")  # words in the help of options that write
 # What each command needs besides the options under test.
 NEEDED = {
     "train": {"data": "data.svm"}, "predict": {"model_path": "model.cw", "data": "data.svm"},

@@ -1,11 +1,9 @@
 """Forgetting with matrices: rows take evidence away together, when half of it is to go; nothing else changes."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, OnlineRegressor, load, merge, river
+from confidently import OnlineClassifier, OnlineRegressor, merge, river
 from confidently.covariances import dense_forgetting
 from confidently.covariances.host_arrays import NumpyArrays
 from confidently.covariances.settings import Settings
@@ -52,41 +50,6 @@ def narrow(n=400, d=5, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d))
     return X, (X @ random.normal(size=d) + random.normal(size=n) > 0).astype(np.int32)
-
-
-@pytest.mark.long("twelve pairs of full covariances")
-@pytest.mark.parametrize(("d", "dtype"), [(5, "float64"), (110, "float64"), (110, "float32"), (5, "float32")])
-@pytest.mark.parametrize(("rule", "multiclass"), [("arow", "joint"), ("logistic", "one-vs-rest"), ("iellip", "joint")])
-def test_calls_of_any_size_learn_the_same(d, dtype, rule, multiclass):
-    """The states are equal bit for bit, also with features that appear late and rows of weight."""
-    X, y = narrow(330, d)
-    X[:90, d // 2 :] = 0.0
-    weight = np.random.default_rng(1).choice([0.3, 1.0, 2.0], len(X))
-    y = y + (X[:, 0] > 1.0)
-    settings = {"covariance": "full", "multiclass": multiclass, "forget": 0.03, "dtype": dtype, "view": None}
-    models = [OnlineClassifier(rule, **settings) for _ in range(2)]
-    for model, cuts in zip(models, [(0, 330), (0, 1, 2, 22, 23, 24, 25, 150, 170, 330)], strict=True):
-        for first, last in pairwise(cuts):
-            rows = slice(first, last)
-            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2], sample_weight=weight[rows])
-    whole, parts = (model.learner_.state for model in models)
-    assert 0.0 < whole["aged"][0] < dense_forgetting.half_life(0.03)
-    for name, array in whole.items():
-        np.testing.assert_array_equal(parts[name], array, err_msg=name)
-
-
-@pytest.mark.parametrize("model", [OnlineClassifier("cw_stdev", "full"), OnlineRegressor("ridge", "full")])
-def test_saved_and_resumed_bit_for_bit(model, tmp_path):
-    X, y = narrow(d=70)
-    model.set_params(forget=0.02)
-    more = {"classes": [0, 1]} if isinstance(model, OnlineClassifier) else {}
-    model.partial_fit(X[:210], y[:210], **more).save(tmp_path / "half.cw")
-    resumed = load(tmp_path / "half.cw")
-    assert resumed.forget == 0.02
-    resumed.partial_fit(X[210:], y[210:])
-    model.partial_fit(X[210:], y[210:])
-    for name, array in model.learner_.state.items():
-        np.testing.assert_array_equal(resumed.learner_.state[name], array, err_msg=name)
 
 
 @pytest.mark.long("80,000 rows with full covariances")

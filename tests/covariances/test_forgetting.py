@@ -93,21 +93,6 @@ def test_forgetting_nothing_equals_no_forgetting():
     np.testing.assert_allclose(nearly.variance(), plain.variance(), rtol=1e-11)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_saved_and_resumed_bit_for_bit(tmp_path, sparse):
-    X, labels = noisy_rows("joint", n=400, d=40)
-    X[:, 20:] *= sparse is False  # most weights are then at the prior, and the file omits them
-    y = np.array(labels)
-    whole = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X, y, classes=range(4))
-    half = OnlineClassifier("cw_stdev", forget=0.02).partial_fit(X[:200], y[:200], classes=range(4))
-    half.save(tmp_path / "half.cw")
-    resumed = load(tmp_path / "half.cw")
-    assert resumed.forget == 0.02
-    resumed.partial_fit(X[200:], y[200:])
-    for name, array in whole.learner_.state.items():
-        np.testing.assert_array_equal(resumed.learner_.state[name], array, err_msg=name)
-
-
 def test_a_third_class_preserves_the_first_two():
     X, labels = noisy_rows("binary")
     learner = Learner(Settings("arow", forget=0.01), n_features=6)

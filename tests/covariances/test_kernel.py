@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
-from confidently import OnlineClassifier, load, memory
+from confidently import OnlineClassifier, memory
 from confidently.covariances import kernel_budget
 from confidently.covariances.kernel_functions import KernelFunction
 from confidently.covariances.kernel_support import ROWS
@@ -58,25 +57,6 @@ def test_kernels_separate_circles(kernel):
     assert OnlineClassifier("arow", "full").fit(X[:300], y[:300]).score(X[300:], y[300:]) < 0.7
     again = pickle.loads(pickle.dumps(classifier))
     np.testing.assert_array_equal(again.decision_function(X), classifier.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("rule", "multiclass"),
-    [*product(["arow", "cw_stdev", "pa1"], ["joint", "one-vs-rest"]), ("logistic", "softmax")],
-)
-def test_exact_resume_of_a_kernel(tmp_path, rule, multiclass):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 3))
-    y = (X[:, 0] * X[:, 1] > 0) + 2 * (X[:, 2] > 0.5)
-    straight = OnlineClassifier(rule, "kernel", multiclass=multiclass, budget=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        straight.partial_fit(X[:70], y[:70], classes=range(4))
-        straight.save(tmp_path / "model.cw")
-        resumed = load(tmp_path / "model.cw").partial_fit(X[70:], y[70:])
-        straight.partial_fit(X[70:], y[70:])
-    for name, array in straight.learner_.state.items():
-        np.testing.assert_array_equal(array, resumed.learner_.state[name], err_msg=name)
 
 
 @pytest.mark.parametrize("rule", ["arow", "pa1", "gibbs_pa"])

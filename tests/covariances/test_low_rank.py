@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, OnlineRegressor, load
+from confidently import OnlineClassifier, load
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
@@ -57,30 +57,6 @@ def test_a_few_directions_are_nearer_to_the_full_covariance_than_none():
     full = scores_of("full", rank=3)
     low, diag = (np.linalg.norm(scores_of(name, rank=3) - full) for name in ("low_rank", "diag"))
     assert 4 * low < diag
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("task", ["binary", "classes", "one-vs-rest", "numbers"])
-def test_saved_and_resumed_it_continues_bit_for_bit(task, dtype, tmp_path):
-    X, y = correlated(d=12)
-    y = y + (X[:, 0] > 0.5) if task in ("classes", "one-vs-rest") else y
-    multiclass = task if task == "one-vs-rest" else None
-    options = {"covariance": "low_rank", "rank": 2, "dtype": dtype, "view": None}
-    made = (OnlineRegressor if task == "numbers" else OnlineClassifier)(**options)
-    if task == "numbers":
-        y = X @ np.arange(12) + 0.1
-    else:
-        made.set_params(multiclass=multiclass)
-    first = {} if task == "numbers" else {"classes": np.unique(y)}
-    whole = made.partial_fit(X, y, **first)
-    parts = type(made)(**made.get_params(deep=False)).partial_fit(X[:101], y[:101], **first)
-    parts.save(tmp_path / "m.cw")
-    parts = load(tmp_path / "m.cw")
-    assert parts.rank == 2
-    for i in range(101, len(X), 7):
-        parts.partial_fit(X[i : i + 7], y[i : i + 7])
-    for name, array in whole.learner_.state.items():
-        np.testing.assert_array_equal(parts.learner_.state[name], array, err_msg=name)
 
 
 def test_files_leave_out_features_at_the_prior(tmp_path):

@@ -15,7 +15,6 @@ from confidently.data.cache.file import CacheFileError, CacheWriter
 from confidently.data.cache.origin import MAGIC, Origin, fingerprints, is_cache
 from confidently.data.features import Features, NewFeatures, Strings
 from tests.data.test_streams import SIZES, TASKS, assert_same, text_of, trained
-from tests.data_sets import shared_data
 
 
 @pytest.fixture(autouse=True)
@@ -53,16 +52,6 @@ def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
         whole = cached(file, tmp_path / "whole").read_bytes()
         for size in SIZES:
             assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
-
-
-@pytest.mark.long("large data")
-@pytest.mark.parametrize(
-    "name", [*(pytest.param(name, marks=pytest.mark.long("large data")) for name in ("a9a", "usps")), "bibtex"]
-)
-def test_real_data(name, tmp_path):
-    folder = shared_data(name)
-    path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")
-    assert_same(trained(path), trained(cached(path, tmp_path / "cache")))
 
 
 def test_values_take_four_bytes_where_these_are_exact(tmp_path):

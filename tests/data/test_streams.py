@@ -1,7 +1,5 @@
 """Learning from streams: the classes and features of a file become known row by row, wherever its bytes are cut."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
 from confidently.models.model import Model
 from tests.covariance_cases import OVER_WEIGHTS, known, serves
-from tests.data_sets import shared_data
 
 SIZES = (11, 64, 1000, 1 << 20)  # bytes read at a time
 
@@ -97,21 +94,6 @@ TASKS = {
 }  # fmt: skip
 
 
-@pytest.mark.long("a training for each cut of the bytes")
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("rule", "multiclass"),
-    [*product(["arow", "pa1", "gibbs_pa", "cellip"], ["joint", "one-vs-rest"]), ("logistic", "softmax")],
-)
-@pytest.mark.parametrize("task", TASKS)
-def test_results_do_not_depend_on_where_the_bytes_are_cut(tmp_path, rule, task, multiclass):
-    file = tmp_path / "rows.svm"
-    file.write_bytes(text_of(TASKS[task]()))
-    whole = trained(file, rule, multiclass=multiclass, average=True)
-    for size in SIZES:
-        assert_same(whole, trained(file, rule, size, multiclass=multiclass, average=True))
-
-
 @pytest.mark.long("three trainings of each rule")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -150,20 +132,6 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
     assert_same(whole, trained(file, rule, 1000, **options))
     if rule.name == "iellip" and dtype == "float32":
         assert whole.learner.state["folded"] != 1  # or nothing was tested
-
-
-@pytest.mark.long("a training for each cut of the bytes")
-@pytest.mark.few(1)
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("multiclass", [None, "joint"])
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
-def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance, multiclass, average):
-    file = tmp_path / "rows.svm"
-    file.write_bytes(text_of(TASKS["five classes"]()))
-    options = {"covariance": covariance, "average": average, "prior_variance": 0.3, "multiclass": multiclass}
-    whole = trained(file, **options)
-    for size in SIZES:
-        assert_same(whole, trained(file, chunk_bytes=size, **options))
 
 
 def test_a_class_exists_from_its_first_row_on(tmp_path):
@@ -286,11 +254,3 @@ def test_parts_of_a_batch_are_its_rows(tmp_path):
         np.testing.assert_array_equal(sizes, np.diff(getattr(batch, name)))
     assert [new.name for p in parts for new in p.new_labels] == [new.name for new in batch.new_labels]
     assert isinstance(parts[0], Batch) and isinstance(parts[0].matrix, _core.Matrix)
-
-
-@pytest.mark.long("real data, cut at four sizes")
-@pytest.mark.parametrize("name", ["a9a", "usps", "scene", "bibtex", "letter"])
-def test_real_data_wherever_they_are_cut(name):
-    folder = shared_data(name)
-    path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")
-    assert_same(trained(path), trained(path, chunk_bytes=5000))

@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sklearn.datasets import load_svmlight_file
 from sklearn.utils import murmurhash3_32
 
 from confidently.data import DataError, open_stream
-from tests.data.test_streams import assert_same, trained
-from tests.data_sets import shared_data
 from tests.line_rows import parsers_of, pieces_of, rows_of
 
 PLAIN = {"format": "vw", "vocabulary": True, "normalize": "none"}
@@ -184,18 +181,3 @@ def test_only_tags_can_be_kept(tmp_path):
     assert list(batch.kept["tag"]) == ["first", "", "third"]
     with pytest.raises(DataError, match="vw has no 'id' to keep; expected tag"):
         list(open_stream(file, keep=("id",)))
-
-
-@pytest.mark.long("writes 8,000 rows twice")
-def test_learns_what_it_learns_from_the_same_rows_as_svmlight(tmp_path):
-    X, y = load_svmlight_file(str(shared_data("a9a") / "train.svm.gz"))
-    X, y = X[:8000], y[:8000].astype(int)
-    place, svmlight, vw = {}, [], []
-    for i in range(X.shape[0]):
-        row = [(j, x) for j, x in zip(X[i].indices.tolist(), X[i].data.tolist(), strict=True)]
-        new = sorted((place.setdefault(j, len(place) + 1), x, j) for j, x in row)
-        svmlight.append(f"{y[i]} " + " ".join(f"{k}:{x}" for k, x, _ in new))
-        vw.append(f"{y[i]} |attribute " + " ".join(f"n{j}:{x}" for _, x, j in new))
-    (tmp_path / "rows.svm").write_text("\n".join(svmlight))
-    (tmp_path / "rows.vw").write_text("\n".join(vw))
-    assert_same(trained(tmp_path / "rows.svm"), trained(tmp_path / "rows.vw", how={"normalize": "none"}))

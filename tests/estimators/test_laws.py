@@ -82,14 +82,32 @@ FEW = {
     name: case for name, case in CASES.items() if name not in ("AutoClassifier three", "AutoClassifier float32 labels")
 }
 each_of_few = pytest.mark.parametrize("case", FEW.values(), ids=FEW)
+SETTINGS = ("forget", "rank", "budget", "dtype", "view_")
+VIEWS = ["unit", "standard", "idf", "nb", "pairs", "cosines", "first", "ranks", "bins", "bins,pairs"]
+SAVED = FEW | {
+    f"{' '.join(repr(model).split())} {y}": Case(model, y) for model, y in (
+        (OnlineClassifier("cw_stdev", forget=0.02), "three"), (OnlineClassifier("arow", "sparse", view=None), "three"),
+        *((OnlineClassifier(rule, "kernel", multiclass=multiclass, budget=30), "three") for rule, multiclass in (
+            ("cw_stdev", "joint"), ("arow", "one-vs-rest"), ("pa1", "joint"), ("logistic", "softmax"))),
+        *((OnlineClassifier(covariance="low_rank", rank=2, multiclass=multiclass, dtype=dtype), "three")
+          for multiclass, dtype in (("joint", "float32"), ("one-vs-rest", "float64"), ("joint", "float64"))),
+        (OnlineClassifier(covariance="low_rank", rank=2), "two"),
+        (OnlineRegressor(covariance="low_rank", rank=2), "number"),
+        (OnlineRegressor(covariance="low_rank", rank=2, dtype="float32"), "number"),
+        *((OnlineClassifier(rule, projection=projection), "two")
+          for rule in ("arow", "probit") for projection in ("moments", "precision")),
+        *((OnlineClassifier(covariance=covariance, view=view), "three")
+          for covariance in ("diag", "full") for view in VIEWS),
+    )
+}  # fmt: skip
 each_learner = pytest.mark.parametrize("case", LEARNERS.values(), ids=LEARNERS)
 
 
 def answers(model, X=X):
     """All that a model says of rows."""
     if getattr(model, "predicts_numbers", False):
-        return [model.predict(X), *model.predict(X, return_std=True), model.predict_interval(X, 0.8)]
-    asked = ("decision_function", "predict", "predict_proba", "margin_distribution", "predict_set")
+        return [*model.predict(X, return_std=True), model.predict_interval(X, 0.8), model.novelty(X)]
+    asked = ("decision_function", "predict", "predict_proba", "margin_distribution", "predict_set", "novelty")
     return [np.array(getattr(model, name)(X)) for name in asked if hasattr(model, name)]
 
 
@@ -109,7 +127,8 @@ def bytes_of(model, path):
 # --- continuation ----------------------------------------------------------------------------------------------------
 
 
-@each_of_few
+@pytest.mark.filterwarnings("ignore:.*budget")
+@pytest.mark.parametrize("case", SAVED.values(), ids=SAVED)
 def test_copies_and_files_continue_as_if_never_saved(case, tmp_path):
     model, n = case.trained(slice(100)), 130 if "Auto" in type(case.model).__name__ else N
     copies = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
@@ -118,6 +137,7 @@ def test_copies_and_files_continue_as_if_never_saved(case, tmp_path):
         copies.append(load(tmp_path / "m.cw"))
         assert type(copies[-1]) is type(model) and copies[-1].n_seen_ == 100
         assert case.model.get_params().get("members") != "auto" or repr(copies[-1]) == repr(model)
+        assert all(getattr(copies[-1], name, None) == getattr(model, name, None) for name in SETTINGS)
     for one in copies:
         assert_alike(answers(one), answers(model))
     for one in (model, *copies):

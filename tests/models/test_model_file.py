@@ -86,11 +86,12 @@ def test_exact_resume_in_a_new_process(tmp_path, part):
             assert array.tobytes() == arrays[array_name].tobytes(), (name, array_name)
 
 
-@pytest.mark.parametrize(("covariance", "multiclass"), [("shared", "joint"), ("full", "one-vs-rest")])
-def test_a_block_that_later_rows_continue_is_kept(tmp_path, covariance, multiclass):
+@pytest.mark.parametrize("forget", [0.0, 0.02])
+@pytest.mark.parametrize(("covariance", "multiclass"), [("shared", "joint"), ("full", "one-vs-rest"), ("full", None)])
+def test_a_block_that_later_rows_continue_is_kept(tmp_path, covariance, multiclass, forget):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 200)), np.arange(30) % 3
-    whole = OnlineClassifier("arow", covariance, multiclass=multiclass, view=None).fit(X[:20], y[:20])
+    X, y = rng.normal(size=(150, 200)), np.arange(150) % (2 if multiclass is None else 3)
+    whole = OnlineClassifier("arow", covariance, multiclass=multiclass, forget=forget, view=None).fit(X[:20], y[:20])
     assert whole.learner_.state["block.updates"].min() > 0
     whole.save(tmp_path / "m.cw")
     resumed = load(tmp_path / "m.cw")

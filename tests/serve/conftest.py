@@ -2,9 +2,11 @@
 
 import asyncio
 import shutil
+import tempfile
 import threading
 import time
 from functools import cache
+from pathlib import Path
 
 import httpx
 import pytest
@@ -13,16 +15,28 @@ from confidently.serve.engine import log_thread
 from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.http import app
+from confidently.serve.log.log_file import FILE, open_log
 from tests.serve.running import PATIENCE
 
 UNFINISHED = shutil.ignore_patterns(".*")
 app.document = cache(app.document)  # for the many applications of tests, the same
 
 
+@cache
+def empty_log():
+    """Return the bytes of a new log, which is a file that takes several writes to make."""
+    with tempfile.TemporaryDirectory() as folder:
+        open_log(folder).close()
+        return (Path(folder) / FILE).read_bytes()
+
+
 class Local:
     """An engine and its application, asked without a network."""
 
     def __init__(self, folder, limits=None, guard=None, vfs=None):
+        if vfs is None and not folder.exists():
+            folder.mkdir()
+            (folder / FILE).write_bytes(empty_log())
         self.told, self.thread, self.runner = [], threading.get_ident(), None
         self.engine = Engine(folder, limits, vfs=vfs, say=self.told.append)
         if vfs is None:

@@ -11,7 +11,7 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.model.choosing import DecidingModel
 from confidently.serve.model.learning import Example
 from confidently.serve.model.settings import ModelSettings
-from confidently.serve.offline import check, verify_backup
+from confidently.serve.offline import check
 from tests.serve.rows import rewarded
 from tests.serve.running import lines_of, threaded, wait_until
 
@@ -55,55 +55,6 @@ def file_of(server):
 
 def rows_of(server):
     return lines_of(asked(server, "GET", f"{SHOP}/examples"))
-
-
-@pytest.mark.long("waits for four versions")
-def test_the_file_is_that_of_the_library_through_all_changes(local, tmp_path):
-    """Snapshots, restarts, batches taken out, erasures, rebuilds, other versions, and a directory that is checked."""
-    one = local()
-    one("PUT", SHOP, {"task": "decisions"})
-    decide_and_reward(one, 30)
-    one("POST", "/v1/snapshot")
-    decide_and_reward(one, 10, batch="bad")
-    one.stop()
-    one = local()
-    assert file_of(one) == rewarded(tmp_path, rows_of(one))
-    assert one("DELETE", f"{SHOP}/batches/bad?wait=live").status_code == 200
-    assert file_of(one) == rewarded(tmp_path, rows_of(one))
-    [id, *_] = decide_and_reward(one, 20)
-    assert one("DELETE", f"{SHOP}/examples/{id.replace('/', '%2F')}").status_code == 200
-    assert one("POST", f"{SHOP}/rebuild?wait=live").status_code in (200, 202)
-    wait_until(lambda: {version["state"] for version in versions(one)} <= {"live", "retired"})
-    decide_and_reward(one, 5)
-    rows = rows_of(one)
-    assert len(rows) == one("GET", SHOP).json()["rows"]
-    assert file_of(one) == rewarded(tmp_path, rows)
-
-    assert one("PUT", SHOP, {"task": "decisions", "drift": False}).status_code == 202
-    [shadow] = [version["version"] for version in versions(one) if version["state"] == "shadow"]
-    wait_until(lambda: level(one, shadow))
-    assert one("POST", f"{SHOP}/versions/{shadow}/promote").status_code == 200
-    wait_until(lambda: one("GET", SHOP).json()["version"] == shadow)
-    assert file_of(one) == rewarded(tmp_path, rows, forget=False)
-    assert one("POST", f"{SHOP}/rollback").status_code == 200
-    wait_until(lambda: one("GET", SHOP).json()["version"] != shadow)
-    assert file_of(one) == rewarded(tmp_path, rows)
-
-    assert one("POST", "/v1/backup", {"name": "copy"}).status_code == 201
-    one.stop()
-    folder = tmp_path / "served"
-    assert [told for ok, told in check(folder) if not ok] == []
-    [backup] = folder.rglob("copy")
-    assert [told for ok, told in verify_backup(backup) if not ok] == []
-
-
-def versions(one):
-    return one("GET", f"{SHOP}/versions").json()["versions"]
-
-
-def level(one, number):
-    found = {version["version"]: version for version in versions(one)}
-    return number in found and found[number]["rows"] == one("GET", SHOP).json()["rows"]
 
 
 @pytest.mark.long("twenty decisions of each kind of arms")

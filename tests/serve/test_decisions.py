@@ -57,15 +57,6 @@ def teach(one, n=200, begun=0):
         assert rewarded(one, f"d{k}", float(found["chosen"] == LIKES[who])).json()["status"] == "learned"
 
 
-@pytest.mark.long("hundreds of decisions")
-def test_the_actions_that_are_rewarded_are_chosen(shop):
-    teach(shop)
-    for who, likes in LIKES.items():
-        found = decided(shop, f"asked-{who}", {"who": who})
-        assert found["probabilities"][likes] > 0.95
-        assert sum(found["probabilities"].values()) == pytest.approx(1.0)
-
-
 def test_features_of_actions_say_something_about_new_ones(local):
     one = local()
     one("PUT", SHOP, {"task": "decisions", "arms": "shared"})

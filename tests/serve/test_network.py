@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import sys
-import threading
 import time
 from contextlib import ExitStack
 from http.client import HTTPConnection
@@ -233,27 +232,6 @@ def test_a_body_of_which_nothing_more_comes_is_given_up(local, monkeypatch):
     answer = server("POST", f"{FIRST}/learn", content=body())
     assert answer.status_code == 408
     assert answer.json()["type"] == "urn:confidently:slow-body"
-
-
-@pytest.mark.long("480 requests by sixteen threads")
-def test_too_much_at_once_is_refused_with_a_time_to_wait(server):
-    """Predictions without a limit on connections: each is answered, or told to come again."""
-    statuses = []
-
-    def send(k):
-        with server.client() as client:
-            for n in range(30):
-                answer = client.post(f"{FIRST}/learn", json=row(f"{k}-{n}"))
-                statuses.append(answer.status_code)
-                assert answer.status_code == 200 or answer.headers["retry-after"] == "1"
-
-    senders = [threading.Thread(target=send, args=(k,)) for k in range(16)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
-    assert set(statuses) <= {200, 503}
-    assert len(ids(server)) == statuses.count(200)
 
 
 def test_rubbish_is_no_request(server):

@@ -37,6 +37,15 @@ KINDS = {
     "closed": (OPEN | {"classes": ["ham", "spam", "spm"]}, ["--view=none"]),
     "far": (FAR | {"classes": ["ham", "spam"]}, [*FAR_OPTIONS, "--classes=ham,spam"]),
     "full": ({"view": "none", "covariance": "full"}, ["--view=none", "--covariance=full"]),
+    "shared": ({"view": "standard", "covariance": "shared"}, ["--view=standard", "--covariance=shared"]),
+    "low rank": (
+        {"view": "none", "covariance": "low_rank", "rank": 3},
+        ["--view=none", "--covariance=low_rank", "--rank=3"],
+    ),
+    "a matrix per class": (
+        {"view": "standard", "covariance": "full", "multiclass": "one-vs-rest"},
+        ["--view=standard", "--covariance=full", "--multiclass=one-vs-rest"],
+    ),
     "numbers": ({"task": "numbers"}, ["--regression", "--rule=ridge"]),
 }
 IDS = st.sampled_from(["a", "b", "c", "d/e", "f", "é ?", "g", "h"])
@@ -61,7 +70,7 @@ class Promises(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.server, self.log, self.answers, self.part = None, None, {}, None
+        self.server, self.log, self.answers, self.part, self.tried = None, None, {}, None, None
 
     def ask(self, method, path="", body=None, status=200, kind=None, **options):
         answer = self.server(method, f"{MODEL}{path}", body, **options)
@@ -155,6 +164,43 @@ class Promises(RuleBasedStateMachine):
         if self.log.versions[self.log.live].is_sure:
             self.check_file(self.log.learned())
 
+    # --- versions ----------------------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.tried is not None and self.tried not in self.settings())
+    @rule()
+    def other_settings(self):
+        self.ask("PUT", "", self.tried, status=202)
+        number = max(self.log.versions) + 1
+        self.log.versions[number] = Version(self.tried, "shadow", self.log.last)
+        self.settle()
+
+    def settings(self):
+        return [one.settings for one in self.log.versions.values() if one.state != "retired"]
+
+    @precondition(lambda self: len(self.log.versions) > 1)
+    @rule(data=st.data())
+    def promote(self, data):
+        number = data.draw(st.sampled_from(sorted(self.log.versions)))
+        assert self.change("POST", f"versions/{number}/promote")["version"] == number
+        self.log.promote(number)
+
+    @rule()
+    def roll_back(self):
+        if self.log.before is None:
+            self.ask("POST", "/rollback", status=404, kind="unknown-version")
+        else:
+            number = self.log.before
+            assert self.change("POST", "rollback")["version"] == number
+            self.log.promote(number)
+
+    @precondition(lambda self: [one for one in self.log.versions.values() if one.state == "shadow"])
+    @rule()
+    def retire(self):
+        number = next(n for n, one in self.log.versions.items() if one.state == "shadow")
+        self.ask("DELETE", f"/versions/{number}")
+        self.log.versions[number].state = "retired"
+        self.ask("DELETE", f"/versions/{self.log.live}", status=409, kind="live-version")
+
     # --- what is always true -----------------------------------------------------------------------------------------
 
     @invariant()
@@ -212,7 +258,7 @@ class Rows(Promises):
 
     @initialize(kind=st.sampled_from(["open", *KINDS]))
     def start(self, kind):
-        self.kind = kind
+        self.kind, self.tried = kind, SCW if kind in ("open", "full") else None
         self.begin(KINDS[kind][0])
         self.other, self.sent = None, 0
 
@@ -346,43 +392,6 @@ class Rows(Promises):
             found = self.replace("POST", "edits", body)
             self.log.edits.append(Edit(found, None, source, to))
 
-    # --- versions ----------------------------------------------------------------------------------------------------
-
-    @precondition(lambda self: self.kind in ("open", "full") and SCW not in self.settings())
-    @rule()
-    def other_settings(self):
-        self.ask("PUT", "", SCW, status=202)
-        number = max(self.log.versions) + 1
-        self.log.versions[number] = Version(SCW, "shadow", self.log.last)
-        self.settle()
-
-    def settings(self):
-        return [one.settings for one in self.log.versions.values() if one.state != "retired"]
-
-    @precondition(lambda self: len(self.log.versions) > 1)
-    @rule(data=st.data())
-    def promote(self, data):
-        number = data.draw(st.sampled_from(sorted(self.log.versions)))
-        assert self.change("POST", f"versions/{number}/promote")["version"] == number
-        self.log.promote(number)
-
-    @rule()
-    def roll_back(self):
-        if self.log.before is None:
-            self.ask("POST", "/rollback", status=404, kind="unknown-version")
-        else:
-            number = self.log.before
-            assert self.change("POST", "rollback")["version"] == number
-            self.log.promote(number)
-
-    @precondition(lambda self: [one for one in self.log.versions.values() if one.state == "shadow"])
-    @rule()
-    def retire(self):
-        number = next(n for n, one in self.log.versions.items() if one.state == "shadow")
-        self.ask("DELETE", f"/versions/{number}")
-        self.log.versions[number].state = "retired"
-        self.ask("DELETE", f"/versions/{self.log.live}", status=409, kind="live-version")
-
     # --- what others have learned ------------------------------------------------------------------------------------
 
     @precondition(lambda self: self.kind == "open")
@@ -456,6 +465,7 @@ class Decisions(Promises):
     @initialize()
     def start(self):
         self.begin({"task": "decisions"})
+        self.tried = {"task": "decisions", "drift": False}
         self.arms, self.contexts, self.n = {}, {}, 0
 
     def features(self, id):
@@ -469,7 +479,8 @@ class Decisions(Promises):
 
     def is_decided(self, bodies, answers):
         """The answers are the decisions of the library."""
-        model = DecisionModel() if self.log.versions[1].is_sure else None
+        live = self.log.versions[self.log.live]
+        model = DecisionModel(forget=live.settings != self.tried) if live.is_sure else None
         for row in self.log.learned() if model is not None else ():
             model.learn(row.features["context"], Action(row.features["arm"]), row.label, row.weight)
         for body, found in zip(bodies, answers, strict=True):
@@ -535,8 +546,9 @@ class Decisions(Promises):
     def check_file(self, learned):
         if learned:
             lines = [{"features": row.features, "label": row.label, "weight": row.weight} for row in learned]
-            assert self.ask("GET", "/file").content == rewarded(self.folder, json.loads(json.dumps(lines)))
-        assert as_lines(learned) is not None
+            forget = self.log.versions[self.log.live].settings != self.tried
+            found = rewarded(self.folder, json.loads(json.dumps(lines)), forget=forget)
+            assert self.ask("GET", "/file").content == found
 
 
 def check(machine, examples, steps):

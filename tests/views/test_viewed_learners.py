@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -100,25 +98,6 @@ def test_the_division_into_calls_does_not_matter(name):
     for first in range(0, N, 13):
         parts.learn(as_matrix(X[first : first + 13]), labels[first : first + 13])
     same(whole, parts)
-
-
-@pytest.mark.long("each view with each covariance")
-@pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("covariance", COVARIANCES)
-def test_training_goes_on_from_a_file_as_without_it(name, covariance, tmp_path):
-    X, y = rows()
-    whole = OnlineClassifier(covariance=covariance, view=view_of(name))
-    whole.partial_fit(X[:40], y[:40], classes=[0, 1, 2])
-    whole.save(tmp_path / "model")
-    loaded = confidently.load(tmp_path / "model")
-    assert loaded.view == view_of(name)
-    for model in (whole, loaded):
-        model.partial_fit(X[40:], y[40:])
-    whole.save(tmp_path / "one")
-    loaded.save(tmp_path / "other")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-    assert np.array_equal(whole.predict_proba(X), confidently.load(tmp_path / "one").predict_proba(X))
-    assert np.array_equal(whole.predict_proba(X), pickle.loads(pickle.dumps(whole)).predict_proba(X))
 
 
 def frozen(learner):

@@ -1,7 +1,5 @@
 """A browser, a server for the tests of a file, and visitors."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.serve.page.browser import Visit, launched
@@ -12,7 +10,7 @@ from tests.serve.running import running
 def pytest_collection_modifyitems(items):
     """Mark the tests of this folder, which need a process without other event loops."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/serve/page/"):
             item.add_marker(pytest.mark.browser)
 
 
