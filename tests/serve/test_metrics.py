@@ -3,13 +3,16 @@
 import json
 import math
 import random
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from scipy.stats import binomtest
 
 from confidently.learner.tables import ROWS_TO_INFER
 from confidently.serve.log.events import State, StoredVersion
-from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
+from confidently.serve.model import metrics as module
+from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics, Rate, wilson
 from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import ENOUGH, SAMPLED, SAMPLED_LATER, TOGETHER, Version
 from tests.serve.rows import examples, made, trained
@@ -49,11 +52,70 @@ def test_rows_that_are_learned_again_count_once():
     for k in range(300):
         metrics.learned(1, int(k < 100), 0.5)
     metrics.began_again()
-    metrics.learned(301, 3, 30.1)
+    metrics.learned(1, 0, 0.1)
+    metrics.learned(300, 3, 30.0)
     shown = metrics.shown()
     expected = {"rows": 301, "error": pytest.approx(3 / 301), "log_loss": pytest.approx(0.1)}
     assert shown["recent"] == {name: shown[name] for name in expected} == expected
-    assert sum(point["rows"] for point in shown["curve"]) == 301
+    assert [point["rows"] for point in shown["curve"]] == [1, 300]
+    for _ in range(RECENT_ROWS):
+        metrics.learned(1, 1, 0.5)
+    assert metrics.shown()["recent"] == {"rows": RECENT_ROWS, "error": 1.0, "log_loss": 0.5}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [100.25]
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0], time=lambda: now[0]))
+    return now
+
+
+def test_rates_are_those_of_the_last_minute(clock):
+    rate = Rate()
+    assert rate.per_second() == 0.0
+    rate.add(3)
+    rate.add(4)
+    assert rate.per_second() == 7.0, "of a second at least"
+    for now, n, expected in ((102.0, 1, 8 / 2), (160.0, 0, 8 / 60), (160.5, 0, 1 / 58.5), (163.0, 2, 2 / 3)):
+        clock[0] = now
+        rate.add(n)
+        assert rate.per_second() == pytest.approx(expected)
+    assert len(rate._seconds) == 2, "what is older is forgotten"
+
+
+def test_all_counts_are_kept_and_shown(clock):
+    metrics = Metrics()
+    metrics.learned(0, 0, 0.0)
+    assert metrics.shown()["curve"] == []
+    metrics.learned(300, 30, 60.0)
+    metrics.learned(5, 1, 0.5, live=False)
+    metrics.answered(4, 1)
+    metrics.answered(3, 0)
+    metrics.judged(0.5, hit=True)
+    metrics.refused = 3
+    shown = metrics.shown()
+    assert [shown[name] for name in ("rows", "predicted", "asked", "refused")] == [305, 7, 1, 3]
+    assert (shown["error"], shown["log_loss"]) == (pytest.approx(31 / 305), pytest.approx(60.5 / 305))
+    assert [(point["time"], point["rows"]) for point in shown["curve"]] == [(100.25, 300), (100.25, 5)]
+    assert [sum(column) for column in [*zip(*metrics.history.as_list(), strict=True)][1:]] == [300, 7, 1]
+    assert (shown["learns_per_second"], shown["predictions_per_second"]) == (300.0, 7.0)
+    clock[0] = 103.0
+    assert metrics.shown()["predictions_per_second"] == 2.333 and metrics.shown()["learns_per_second"] == 100.0
+    clock[0], metrics.curve.rows_per_point = 100.25, 8
+    again = Metrics(metrics.as_dict())
+    assert again.as_dict() == metrics.as_dict() and again.curve.rows_per_point == 8
+    after = Metrics()
+    after.take_traffic(metrics)
+    traffic = ("predicted", "asked", "learns_per_second", "predictions_per_second", "history")
+    assert [after.shown()[name] for name in traffic] == [shown[name] for name in traffic]
+    assert (after.rows, after.decisions) == (0, metrics.decisions)
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 1), (1, 1), (0, 20), (7, 20), (20, 20), (500, 1000)])
+def test_wilson_interval(hits, n):
+    expected = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    assert wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(0, 0) == (0.0, 1.0)
 
 
 def test_rows_are_predicted_before_they_are_learned(tmp_path):
