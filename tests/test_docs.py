@@ -13,11 +13,13 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
@@ -133,6 +135,16 @@ def blocks(page):
     return found
 
 
+def at_free_ports(found):
+    """Blocks whose servers have ports that no other program has."""
+    names = {port for block in found for port in re.findall(r"--port (\d+)", block.text)}
+    with contextlib.ExitStack() as stack:
+        taken = {name: stack.enter_context(socket.create_server(("127.0.0.1", 0))) for name in names}
+        ports = {name: str(one.getsockname()[1]) for name, one in taken.items()}
+    of_block = partial(re.sub, r"\b\d{4}\b", lambda match: ports.get(match[0], match[0]))
+    return [replace(block, text=of_block(block.text)) for block in found]
+
+
 def run_examples(text, namespace, name, line=1):
     """Run ``>>>`` examples and compare what they print."""
     test = doctest.DocTestParser().get_doctest(text, namespace, name, name, line - 1)
@@ -192,7 +204,7 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
-    found = blocks(page)
+    found = at_free_ports(blocks(page))
     try:
         for block, after in zip_longest(found, found[1:]):
             if block.run and block.language == "python":
