@@ -195,7 +195,7 @@ def test_only_the_command_line_prints() -> None:
     wrong = [
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: only the command line prints"
         for path in PACKAGE.rglob("*.py")
-        if not str(path.relative_to(PACKAGE)).startswith(PRINTS)
+        if not str(path.relative_to(PACKAGE)).startswith(PRINTS) and "print(" in path.read_text()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]

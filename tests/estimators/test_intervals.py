@@ -46,7 +46,7 @@ def test_intervals_of_few_rows_cover_or_are_infinite_with_one_warning(n, coverag
 def test_intervals_of_few_rows_of_a_stack_cover_or_are_infinite():
     for n, finite in ((3, False), (20, False), (30, True)):
         found = []
-        for seed in range(8):
+        for seed in range(5):
             X, y = linear(n + 100, seed)
             model = AutoRegressor().fit(X[:n], y[:n])
             with warnings.catch_warnings(record=True) as caught:

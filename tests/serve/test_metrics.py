@@ -100,7 +100,9 @@ def test_all_counts_are_kept_and_shown(clock):
     assert [sum(column) for column in [*zip(*metrics.history.as_list(), strict=True)][1:]] == [300, 7, 1]
     assert (shown["learns_per_second"], shown["predictions_per_second"]) == (300.0, 7.0)
     clock[0] = 103.0
-    assert metrics.shown()["predictions_per_second"] == 2.333 and metrics.shown()["learns_per_second"] == 100.0
+    assert metrics.shown()["predictions_per_second"] == 2.333
+    clock[0] = 107.0
+    assert metrics.shown()["learns_per_second"] == 42.857
     clock[0], metrics.curve.rows_per_point = 100.25, 8
     again = Metrics(metrics.as_dict())
     assert again.as_dict() == metrics.as_dict() and again.curve.rows_per_point == 8
