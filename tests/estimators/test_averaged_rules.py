@@ -11,7 +11,6 @@ from sklearn.datasets import make_classification
 from confidently import RULES, OnlineClassifier, _core
 from confidently.data import DataWarning
 from confidently.data.memory.matrix import as_matrix
-from confidently.estimators.held import held_rows
 from confidently.learner.averaged import calibrate_by
 from confidently.learner.recipe import ROWS_TO_CALIBRATE
 from confidently.tasks import novelty
@@ -65,21 +64,6 @@ def test_weights_are_averaged_where_a_fit_of_enough_rows_can_calibrate_them(rule
             warnings.simplefilter("always")
             call(X)
         assert any("single rows move the weights" in str(one.message) for one in found) == doubtful
-
-
-@pytest.mark.parametrize("passes", [1, 3])
-def test_the_weights_are_the_mean_over_the_passes_and_the_held_rows(passes):
-    X, y = rows_of()
-    model = OnlineClassifier("pa1", passes=passes, shuffle=True, random_state=2, view=None).fit(X, y)
-    random = np.random.RandomState(2)
-    orders = [random.permutation(N) for _ in range(passes)]
-    held = held_rows(N, passes, orders[0], averages=True)
-    other = OnlineClassifier("pa1", view=None, average=True)
-    for order in orders:
-        kept = order[~np.isin(order, held)]
-        other.partial_fit(X[kept], y[kept], classes=range(4))
-    other.partial_fit(X[held], y[held])
-    np.testing.assert_array_equal(model.coef_, other.coef_)
 
 
 def test_held_rows_are_judged_by_the_averaged_weights():

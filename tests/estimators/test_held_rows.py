@@ -38,23 +38,26 @@ def test_a_tenth_is_held_out_of_several_passes(n):
     assert held_rows(ROWS_TO_CALIBRATE - 1, 9, None) is None
 
 
-@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])
+@pytest.mark.parametrize(("rule", "average", "passes"), [
+    ("arow", False, 3), ("cw_stdev", False, 3), ("pa1", False, 3), ("pa1", True, 1), ("pa1", True, 3),
+])  # fmt: skip
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_the_weights_are_those_of_the_passes_and_of_the_held_rows(rule, shuffle):
+def test_the_weights_are_those_of_the_passes_and_of_the_held_rows(rule, average, passes, shuffle):
     X, y = rows_of()
-    model = OnlineClassifier(rule, passes=3, shuffle=shuffle, random_state=1, view=None, average=False).fit(X, y)
+    options = {"shuffle": shuffle, "random_state": 1, "view": None, "average": "auto" if average else False}
+    model = OnlineClassifier(rule, passes=passes, **options).fit(X, y)
     random = np.random.RandomState(1)
-    orders = [random.permutation(N) if shuffle else np.arange(N) for _ in range(3)]
-    held = held_rows(N, 3, orders[0] if shuffle else None)
-    other = OnlineClassifier(rule, view=None)
+    orders = [random.permutation(N) if shuffle else np.arange(N) for _ in range(passes)]
+    held = held_rows(N, passes, orders[0] if shuffle else None, averages=average)
+    other = OnlineClassifier(rule, view=None, average=average)
     for order in orders:
         kept = order[~np.isin(order, held)]
         other.partial_fit(X[kept], y[kept], classes=range(4))
     other.partial_fit(X[held], y[held])
     np.testing.assert_array_equal(model.coef_, other.coef_)
     np.testing.assert_array_equal(model.variance_, other.variance_)
-    assert model.n_seen_ == 3 * N - 2 * len(held)
-    assert model.n_iter_ == 3
+    assert model.n_seen_ == passes * N - (passes - 1) * len(held)
+    assert model.n_iter_ == passes
 
 
 def test_what_calibrates_comes_from_the_held_rows_alone():
