@@ -189,7 +189,8 @@ def urls() -> Table:
     frame, url = frame[~url.duplicated()], url[~url.duplicated()]
     parts = url.str.extract(r"^([^/?#:]*)(.*)$")
     columns = {
-        "domain": parts[0], "ending": parts[0].str.extract(r"([^.]*)$")[0], "path": parts[1],
+        "domain": parts[0], "ending": parts[0].str.extract(r"([^.]*)$")[0],
+        "path": parts[1].str.replace(r"[\W_]+", " ", regex=True),
         "length": url.str.len(), "dots": url.str.count(r"\."), "digits": url.str.count(r"\d"),
     }  # fmt: skip
     return with_text(pd.DataFrame(columns), "path"), frame["label"].to_numpy()
