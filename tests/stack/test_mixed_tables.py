@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import metrics
 
 from confidently import AutoClassifier, AutoRegressor, Categories, Standard, load, make_view, merge, river
 from confidently.data.memory.matrix import as_matrix
@@ -58,6 +59,19 @@ def test_a_category_with_meaning_helps(kind):
     assert found[1] < 0.8 * found[0]
 
 
+def test_a_category_that_follows_from_numbers_does_not_hide_them():
+    generator = np.random.default_rng(3)
+    city, n = generator.zipf(1.3, 3000) % 400, 3000
+    place = generator.uniform(-1, 1, (400, 2))[city] + 0.02 * generator.normal(size=(n, 2))
+    y = np.floor(2 * (place + 1)).sum(axis=1) % 3
+    frame = pd.DataFrame(place, columns=["lat", "lon"])
+    found = []
+    for rows in (frame, frame.assign(city=[f"c{k}" for k in city])):
+        model = AutoClassifier(random_state=0, passes=1).fit(rows[:2000], y[:2000])
+        found.append(metrics.log_loss(y[2000:], model.predict_proba(rows[2000:])))
+    assert found[1] < 1.5 * found[0]
+
+
 def test_which_columns_members_see():
     names = ["u", "v", *(f"who=n{k}" for k in range(200)), *(f"day={day}" for day in "abc")]
     X = np.zeros((1000, len(names)))
@@ -67,15 +81,17 @@ def test_which_columns_members_see():
     X[np.arange(1000), 202 + generator.integers(0, 3, 1000)] = 1.0
     views = {plan.recipe.view for plan in choose(as_matrix(X), Columns.named(names)) if plan.recipe is not None}
     firsts = {view.views[0] for view in views}
-    assert Categories(n=16, shown=("day",)) in firsts
+    assert Categories(n=32, shown=("day",)) in firsts
+    assert Categories(n=0, outputs=0) in firsts
     assert Standard() in firsts
     of_more = choose(as_matrix(X), Columns.named(names), 5)
     assert any(
-        plan.recipe and Categories(n=16, shown=("day",), outputs=5) in plan.recipe.view.views for plan in of_more
+        plan.recipe and Categories(n=32, shown=("day",), outputs=5) in plan.recipe.view.views for plan in of_more
     )
     words = [name.replace("=", ":") for name in names]
     views = [plan.recipe.view.views[0] for plan in choose(as_matrix(X), Columns.named(words)) if plan.recipe]
-    assert Categories(n=16, shown=()) in views
+    assert Categories(n=32, shown=()) in views
+    assert Categories(n=0, outputs=0) not in views  # these are numbers alone already
 
 
 @pytest.mark.long("three stacks of 1,300 rows")

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.views.bins import Bins
-from confidently.views.categories import FIRST, Categories
+from confidently.views.categories import FIRST, PLACE, Categories
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.cosines import DIRECTION, PHASE, Cosines
 from confidently.views.pairs import Pairs
@@ -186,7 +186,7 @@ def test_rows_of_several_labels_are_counted_in_with_each():
 
 @pytest.mark.long("a slow twin, row by row")
 @pytest.mark.parametrize("batch", [1, 7, N])
-@pytest.mark.parametrize(("outputs", "numbers"), [(1, False), (3, False), (2, True)])
+@pytest.mark.parametrize(("outputs", "numbers"), [(0, False), (1, False), (3, False), (2, True)])
 def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
     names = ["u", "a=x", "a=y", "v", "a=z", "b=x", "b=y", "word:x", "flag"]
     kinds = dict(enumerate("plain" if set(name) & set("=:") or name == "flag" else "missing" for name in names))
@@ -218,7 +218,7 @@ def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
             assert statistics[j, k] == pytest.approx(twin.statistic(j, k) if "=" in names[j] else 0.0, abs=1e-12)
     assert view.unpacked(arrays, D) is arrays
     with pytest.raises(ValueError, match="the columns of categories are not those of their values and statistics"):
-        view.unpacked(arrays | {FIRST: arrays[FIRST] + 1}, D)
+        view.unpacked(arrays | ({FIRST: arrays[FIRST] + 1} if outputs else {PLACE: arrays[PLACE] + 1}), D)
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -40,7 +40,7 @@ MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
 PAIR_TERMS = 2**18
 MAX_FOLLOWED = 1024  # columns that a narrow table may grow to, of which later ones have no part in its cosines
-INDICATORS = (16, 4, 0)  # values of categories that have indicators: as many as leave a table narrow
+INDICATORS = (32, 16, 4, 0)  # values of categories that have indicators: as many as leave a table narrow
 CATEGORIES_THERE = 0.5  # fraction of the categories that rows have
 MAX_STATISTICS = 8  # of a category, by class
 MAX_BINNED = 20  # values per row up to which bins are multiplied with each other
@@ -178,7 +178,8 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     many classes, there are none that do this.
 
     Where many columns are words, or values of categories, there are also the members of a narrow table that has the
-    numbers, and categories as statistics of their rows (:class:`confidently.Categories`).
+    numbers, and categories as statistics of their rows (:class:`confidently.Categories`), and one on cosines of the
+    numbers alone.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
@@ -221,6 +222,9 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
             found.append(_widest(width, few, dtype, most=None))
     if (narrow := seen.by_kind(1 if n_classes <= 2 else min(n_classes, MAX_STATISTICS))) is not None:
         found += _of_narrow_tables(narrow.width, dtype, few, narrow.view)
+        if numbers and seen.categories:  # statistics blur a kernel where numbers alone tell the class
+            kernel, alone = _kernel(NARROW, numbers), Categories(n=0, outputs=0)
+            found.append(made(AROW(), kernel, name="narrow cosines of numbers", correlated=True, before=alone))
     return found
 
 
@@ -257,14 +261,16 @@ def _kernel(
     return [of(unit_norm=False), Cosines(n, size / max(width, 1.0), unit_norm=False, max_columns=most)]
 
 
-def _widest(width: float, few: bool, dtype: str, before: View | None = None, most: int | None = MAX_FOLLOWED) -> Plan:
+def _widest(
+    width: float, few: bool, dtype: str, before: Categories | None = None, most: int | None = MAX_FOLLOWED
+) -> Plan:
     """Return a member on cosines of ranks, which no outlier moves, or of standardized columns if rows are few."""
     of, name = (Standard, "wide cosines") if few else (Ranks, "wide cosines of ranks")
     kernel = _kernel(WIDE, width, of, most=most)
     return _gaussian(AROW(), kernel, name=name, correlated=True, dtype=dtype, before=before)
 
 
-def _of_narrow_tables(width: float, dtype: str, few: bool, before: View | None = None) -> list[Plan]:
+def _of_narrow_tables(width: float, dtype: str, few: bool, before: Categories | None = None) -> list[Plan]:
     """Return the members for tables of few columns, with so many values a row, and perhaps few rows.
 
     ``before`` is a view that makes such tables of rows.
@@ -344,10 +350,10 @@ def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:
 def _gaussian(
     rule: Rule, view: str | View | Sequence[View | None], prior_variance: float = 1.0, *, dtype: str,
     name: str | None = None, correlated: bool = False, forget: float = 0.0, multilabel: bool = False,
-    before: View | None = None,
+    before: Categories | None = None,
 ) -> Plan:  # fmt: skip
     seen = [before, *([view] if isinstance(view, str | View) else view)]
-    on = f"{name or view}{'' if before is None else ' by kind'}"
+    on = f"{name or view}{' by kind' if before is not None and before.outputs else ''}"
     how = f"{rule.name}{' with all covariances' if correlated else ''} on {on}"
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(

@@ -67,7 +67,8 @@ class Categories(View):
     shown : sequence of str, optional
         The categories that have indicators; by default all.
     outputs : int, default=1
-        Number of statistics of a category: one, of the second of two classes, or those of the first classes or numbers.
+        Number of statistics of a category: one, of the second of two classes, or those of the first classes or numbers;
+        0 leaves statistics out.
 
     Examples
     --------
@@ -92,13 +93,13 @@ class Categories(View):
     n: int = parameter(Range(0, 2**20, closed_low=True, closed_high=True), "indicators of a category", default=16)
     shown: Any = parameter(None, "categories that have indicators; by default all", default=None)
     outputs: int = parameter(
-        Range(1, 64, closed_low=True, closed_high=True), "number of statistics of a category", default=1
+        Range(0, 64, closed_low=True, closed_high=True), "number of statistics of a category", default=1
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("Categories", "n", self.n, 0)
-        check_integer("Categories", "outputs", self.outputs, 1)
+        check_integer("Categories", "outputs", self.outputs, 0)
         if self.shown is not None and not isinstance(self.shown, tuple):
             if isinstance(self.shown, str):
                 raise ValueError(f"Categories: shown must be a list of categories, got {self.shown!r}")
@@ -210,7 +211,7 @@ class Categories(View):
         size, n = int(packed[SIZE][0]), len(packed[FIRST])
         yield PLACE, packed[PLACE], Range(-1, size, closed_low=True)
         yield CATEGORY, packed[CATEGORY], Range(-1, n, closed_low=True)
-        yield FIRST, packed[FIRST], Range(0, size, closed_low=True)
+        yield FIRST, packed[FIRST], Range(0, size, closed_low=True, closed_high=not self.outputs)
         yield SIZE, packed[SIZE], Range(0, 2**31, closed_low=True)
         yield ROWS, packed[ROWS][:1], COUNTED
         yield WEIGHT, packed[WEIGHT], COUNTED
@@ -294,9 +295,9 @@ class Categories(View):
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         values, shown = np.flatnonzero(state[CATEGORY] >= 0), np.flatnonzero(state[PLACE] >= 0)
+        if not len(values) or not self.outputs:
+            return graph.add("Gather", x, graph.constant(shown[np.argsort(state[PLACE][shown])], np.int64), axis=1)
         kept = graph.add("Gather", x, graph.constant(shown, np.int64), axis=1)
-        if not len(values):
-            return kept
         own = graph.add("Gather", x, graph.constant(values, np.int64), axis=1)
         there = graph.add("Abs", graph.add("Sign", own))
         table = np.zeros((len(values), len(state[FIRST]), self.outputs))
