@@ -31,8 +31,9 @@ def draw(ax: Axes, tables: dict[str, dict[str, list[float]]], look: dict) -> Non
         ax.scatter(seconds, np.minimum(losses, MOST), s=12, color=color, alpha=0.35, linewidths=0)
         mean = [float(np.exp(np.log(values).mean())) for values in (seconds, losses)]
         ax.scatter(*mean, s=80, color=color, zorder=3)
-        ax.annotate(model, mean, (8, 6), textcoords="offset points", color=color, fontweight="bold")
+        ax.annotate(model, mean, (0, 9), textcoords="offset points", color=color, fontweight="bold", ha="center")
     ax.set(xscale="log", ylim=(0.97, MOST + 0.03), xlabel="seconds to train and predict")
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set_title(f"log-loss on {len(tables)} mixed tables, times the best", loc="left", color=look["ink"], fontsize=10)
     ax.tick_params(colors=look["faint"], which="both")
     ax.xaxis.label.set_color(look["faint"])
