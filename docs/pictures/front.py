@@ -31,7 +31,7 @@ LOOKS = {
 }
 ROWS, TRAINED, RETRAINED, SHOWN, CHANGE, BATCH, WINDOW, COVERAGE = 10_000, 2_000, 500, 3_000, 6_000, 10, 300, 0.9
 Found = list[tuple[np.ndarray, np.ndarray | None]]  # of each learner, which predictions are wrong and which sets right
-NAMES = ("AutoClassifier", "boosted trees, trained\nagain every 500 rows", "River's adaptive forest")
+NAMES = ("AutoClassifier", "boosted trees, trained\nagain every 500", "River's adaptive forest")
 
 
 def stream() -> tuple[np.ndarray, np.ndarray]:
@@ -101,8 +101,8 @@ def errors(ax: Axes, found: Found, look: dict) -> None:
     """Draw how many predictions are wrong."""
     panel(ax, [wrong for wrong, _ in found], "wrong predictions", look)
     ax.set_ylim(0, 60)
-    ax.text(CHANGE - 80, 57, "the rule behind the\nlabels changes", color=look["faint"], ha="right", va="top")
-    for row, at, label, color in zip((3200, 7000, 6100), (3, 43, 3), NAMES, look["ends"], strict=True):
+    ax.text(CHANGE - 80, 57, "the rule behind\nthe labels\nchanges", color=look["faint"], ha="right", va="top")
+    for row, at, label, color in zip((3150, 6850, 6100), (3, 46, 3), NAMES, look["ends"], strict=True):
         ax.text(row, at, label, color=color, va="bottom", fontweight="bold")
 
 
@@ -143,7 +143,7 @@ if __name__ == "__main__":
     for name, look in LOOKS.items():
         plt.rcParams["svg.hashsalt"] = name  # the same file each time
         for draw in (errors, sets):
-            figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained", facecolor=look["paper"])
+            figure, ax = plt.subplots(figsize=(3.9, 3.3), layout="constrained", facecolor=look["paper"])
             draw(ax, found, look)
             save_small(figure, FOLDER / f"front-{draw.__name__}-{name}.svg")
     draw_card(found)
