@@ -106,8 +106,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Train a classifier or a regression on data of any size in little memory.
 
     By default, several learners are trained and their predictions mixed (--auto). An option that they do not have,
-    such as --rule arow, trains a single learner: 3 to 20 times as fast, with a smaller model and more errors on most
-    data.
+    such as --rule arow, trains a single learner. That is faster, with a smaller model and more errors on most data.
 
     Options of the sections Rule and Learner are those of a single learner, except --dtype, --multilabel, --classes
     and --regression. DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two
