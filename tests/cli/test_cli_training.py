@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from confidently import RULES, load
+from confidently import RULES, AutoClassifier, load
 from confidently.cli import BAD_INPUT
 from confidently.cli.options.files import CHECKPOINT
+from confidently.learner.recipe import default_passes
 from confidently.models.model import Model
 from confidently.tasks.conformal import CONFORMAL, LEVELS, untrained_levels
 from tests.command_line import rows
@@ -209,6 +210,21 @@ def test_few_rows_of_classes_are_learned_twice_as_by_fit(ok, tmp_path):
     table[:2].assign(label=["x", "y"]).to_csv(tmp_path / "two.csv", index=False)
     ok("train", tmp_path / "two.csv", "--label=label", "-q", "-o", tmp_path / "m.cw")
     assert load(tmp_path / "m.cw").learner_.n_seen == 4
+
+
+def test_as_many_passes_as_by_fit(ok, tmp_path):
+    """Over a file that is shuffled; the error that is printed is that of the first."""
+    X = np.random.default_rng(0).normal(size=(600, 3)).round(3)
+    pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0] * X[:, 1] > 0).to_csv(tmp_path / "rows.csv", index=False)
+    told = {}
+    for options in ((), ("--passes=1",)):
+        told[options] = json.loads(ok("train", tmp_path / "rows.csv", "--label=y", *options, "--json", "-q"))
+    one, two = told[("--passes=1",)], told[()]
+    assert (two["passes"], two["rows_seen"], one["passes"], one["rows_seen"]) == (2, 1200, 1, 600)
+    assert (two["mistakes"], two["log_loss"]) == (one["mistakes"], one["log_loss"])
+    assert "in each of 2 passes" in ok("train", tmp_path / "rows.csv", "--label=y", "-q")
+    for shape, passes in {(2999, 128): 2, (3000, 128): 1, (2999, 129): 1}.items():
+        assert AutoClassifier()._passes(shape) == default_passes(*shape) == passes
 
 
 @pytest.mark.parametrize("options", [("--auto",), ("--rule=logistic", "--passes=2")])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.table import kind_of
-from ..learner.recipe import NARROW
+from ..learner.recipe import default_passes
 from ..similar import hinting
 from ..stack.choice import new_stack
 from ..stack.label_stack import LabelStack
@@ -29,8 +29,6 @@ from .regressor import OnlineRegressor
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-FEW_ROWS = 3000  # of a narrow array, which members see twice
 
 
 class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
@@ -177,7 +175,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
         if self.passes != AUTO:
             return super()._passes(shape)
-        return 2 if shape is not None and shape[0] < FEW_ROWS and shape[1] <= NARROW else 1
+        return 1 if shape is None else default_passes(*shape)
 
     def _new_stack(self, multilabel: bool, **options: Any) -> Stack:
         return new_stack(multilabel=multilabel, **options)

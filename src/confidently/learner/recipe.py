@@ -25,12 +25,18 @@ from .streams import StreamLearner
 MAX_FULL = 1000  # columns up to which "auto" stores the covariances of all weights
 ROWS_TO_CHOOSE = 1000  # first rows of a stream, whose columns decide about "auto"
 ROWS_TO_CALIBRATE = 500  # of which several passes can leave out a tenth
-NARROW = 128  # columns of tables of which stacks learn few rows twice
+FEW_ROWS = 3000  # fewer, of a narrow table, are learned twice by a stack of classes
+NARROW = 128  # columns
 
 
 def one_output() -> ClassTable:
     """Return the classes of a learner that predicts one number per row."""
     return ClassTable([0], multilabel=True, closed=True)
+
+
+def default_passes(rows: int, columns: int) -> int:
+    """Return how many passes a stack of classes makes over so many rows in random order, by default."""
+    return 2 if rows < FEW_ROWS and columns <= NARROW else 1
 
 
 def automatic_covariance(n_columns: int) -> str:

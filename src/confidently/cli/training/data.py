@@ -61,8 +61,8 @@ class Sample(NamedTuple):
 
     Attributes
     ----------
-    n : int
-        All rows.
+    n, n_columns : int
+        All rows, and their columns.
     rows : Batch
         Some, at even distances.
     names : list of str or int
@@ -72,6 +72,7 @@ class Sample(NamedTuple):
     """
 
     n: int
+    n_columns: int
     rows: Batch
     names: list[str | int]
     weights: np.ndarray
@@ -82,7 +83,8 @@ class Sample(NamedTuple):
         weights = np.zeros(len(names))
         for batch in batches if batches[0].label_start is None and batches[0].targets is None else ():
             weights += np.bincount(batch.labels, batch.weights, len(names))
-        return cls(n, chosen_rows(batches, rows_to_center(n)), names, weights)
+        n_columns = max(batch.n_columns for batch in batches)
+        return cls(n, n_columns, chosen_rows(batches, rows_to_center(n)), names, weights)
 
 
 class TrainingData:

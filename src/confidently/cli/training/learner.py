@@ -17,7 +17,7 @@ from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at, select_rows
 from ...data.sources.paths import expand_paths
 from ...learner.centering import center
-from ...learner.recipe import NARROW, ROWS_TO_CALIBRATE, ROWS_TO_CHOOSE, one_output
+from ...learner.recipe import ROWS_TO_CHOOSE, default_passes, one_output
 from ...models.model import calibration_of
 from ...models.moved_columns import moved_columns
 from ...tasks.groups import Groups
@@ -56,14 +56,14 @@ class LearnerTraining(TrainingLoop):
         Whether rows have numbers to predict instead of classes or labels.
     undecided : bool
         Whether the columns of the first rows will decide about the covariance.
-    again : bool
-        Whether a stack learns few rows twice, as ``AutoClassifier.fit`` does.
+    chooses_passes : bool
+        Whether rows that are shuffled in memory are learned as often as by ``AutoClassifier.fit``.
     """
 
     best: Model | None
     learner: StreamLearner
     expected: ExpectedColumns | None = None
-    undecided = again = False
+    undecided = chooses_passes = False
 
     def __init__(
         self, paths: Sequence[str], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
@@ -142,8 +142,7 @@ class LearnerTraining(TrainingLoop):
             self._leave_no_way_back()
             self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
             if self.data.sample is not None:
-                self.learner.learner.pass_rows = self.data.sample.n
-                self.learner.learner.passes = self.options["passes"]
+                self.learner.learner.pass_rows, self.learner.learner.passes = self.data.sample.n, self.passes
             if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
                 seed = self.options["seed"]
                 self.report.note("order", ORDER.format(seed), seed=seed)
@@ -299,13 +298,27 @@ class LearnerTraining(TrainingLoop):
 
     def run(self) -> None:
         super().run()
-        sample, learner = self.data.sample, self.learner.learner
-        if self.again and sample is not None and sample.n < ROWS_TO_CALIBRATE and learner.n_features <= NARROW:
-            order = np.random.default_rng(self.options["seed"]).permutation(sample.n)
+        if self.chooses_passes:
+            self._learn_again()
+        if self.learner.learner.shuffled:
+            self._finish(self.final_model())
+
+    @property
+    def passes(self) -> int:
+        """Passes over rows: as many as ``fit`` makes by default, if they are chosen and the rows are in memory."""
+        sample = self.data.sample
+        if self.chooses_passes and sample is not None:
+            return default_passes(sample.n, sample.n_columns)
+        return int(self.options["passes"])
+
+    def _learn_again(self) -> None:
+        """Make the passes that were not asked for, over rows in memory."""
+        sample, generator = self.data.sample, np.random.default_rng(self.options["seed"])
+        while sample is not None and self.position.passes < self.passes:
+            order = generator.permutation(sample.n)
             self.learner.learn_again(select_rows(sample.rows, order), sample.names)
             self.position.passes += 1
-        if learner.shuffled:
-            self._finish(self.final_model())
+            self.position.seconds = self._seconds()
 
     def _finish(self, model: Model) -> None:
         """Let sets and probabilities be those of rows in random order, as ``fit`` does."""
