@@ -181,7 +181,7 @@ void bind_tables(nb::module_& m) {
         .def_ro("numbers", &ColumnUse::numbers)
         .def_ro("unit", &ColumnUse::unit);
     m.def("is_date", [](const std::string& text, const std::string& format) {  // without a format of ISO 8601
-        return format.empty() ? is_date(text) : MomentReader(text).read(format).has_value();
+        return format.empty() ? is_date(text) : read_formats(text, format).has_value();
     }, "text"_a, "format"_a);
     nb::class_<CellCounts>(m, "CellCounts")
         .def_ro("numbers", &CellCounts::numbers)

@@ -24,7 +24,7 @@ struct Moment {
     bool has_date = false;  // otherwise only the hour is known
     double time = 0.0;      // years since the beginning of 2000, in UTC
     double hour = 0.0;      // as written, from 0 to 24, a leap second at midnight; 0 without a time
-    double weekday = 0.0;   // as written, from 1, Monday, to 7
+    double weekday = 0.0;   // as written, from 1, Monday, to 7; 0 without a date, or without its year
 };
 
 // Reads the text from its beginning on.
@@ -33,14 +33,15 @@ class MomentReader {
     explicit MomentReader(std::string_view text) : text_(text) {}
 
     // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %a, %H, %I, %M, %S, %f, %p, %z, other
-    // characters as they are; a space stands for several.
+    // characters as they are; a space stands for several, and before %p also for none. A date without a year is one of
+    // 2000, of an unknown weekday.
     std::optional<Moment> read(std::string_view format) {
         int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
         bool dated = false, half = false, afternoon = false;
         for (std::size_t k = 0; k < format.size(); ++k) {
             bool there = true;
             if (format[k] != '%' || k + 1 == format.size()) {
-                there = skip(format[k]);
+                there = skip(format[k]) || format.substr(k).starts_with(" %p");
                 while (format[k] == ' ' && skip(' ')) {
                 }
             } else {
@@ -66,10 +67,12 @@ class MomentReader {
             }
             if (!there) return std::nullopt;
         }
-        if (!at_end() || (dated && !set_date(year, month, day))) return std::nullopt;
+        const bool of_no_year = !dated && month && day;
+        if (!at_end() || ((dated || of_no_year) && !set_date(dated ? year : 2000, month, day))) return std::nullopt;
+        if (of_no_year) weekday_ = 0;
         if (half) hour = hour % 12 + (afternoon ? 12 : 0);
         second_ = 3600 * hour + 60 * minute + second;
-        return moment(dated);
+        return moment(dated || of_no_year);
     }
 
     // date, time, or date T time, where a space may stand for the T; a time may have an offset from UTC.
@@ -151,10 +154,12 @@ class MomentReader {
         return at_ - first >= 3 && names.find(word.substr(0, 3)) % 3 == 0;
     }
 
-    // AM or PM.
+    // AM or PM, perhaps with points.
     bool half_of_day(bool& afternoon) {
         afternoon = skip('p') || skip('P');
-        return (afternoon || skip('a') || skip('A')) && (skip('m') || skip('M'));
+        if (!afternoon && !skip('a') && !skip('A')) return false;
+        const bool pointed = skip('.');
+        return (skip('m') || skip('M')) && (!pointed || skip('.'));
     }
 
     static bool is_letter(char c) { return 'a' <= (c | 0x20) && (c | 0x20) <= 'z'; }
@@ -184,12 +189,13 @@ class MomentReader {
         return true;
     }
 
-    // hh:mm, hh:mm:ss and hh:mm:ss.fraction, behind a date also without colons.
+    // hh:mm, hh:mm:ss and hh:mm:ss.fraction, also h for hh, and behind a date hhmm and so on.
     bool time(bool behind_date) {
         int hour = 0, minute = 0, second = 0;
-        if (!digits(2, 23, hour)) return false;
-        const bool extended = skip(':');
-        if ((!extended && !behind_date) || !digits(2, 59, minute)) return false;
+        const std::size_t first = at_;
+        if (!short_digits(23, hour)) return false;
+        const bool is_short = at_ == first + 1, extended = skip(':');
+        if ((!extended && (is_short || !behind_date)) || !digits(2, 59, minute)) return false;
         const bool has_seconds = extended ? skip(':') : !at_end() && is_digit(text_[at_]);
         if (has_seconds && !(digits(2, 60, second) && fraction())) return false;  // 60: a leap second
         second_ = 3600 * hour + 60 * minute + second;
@@ -236,10 +242,20 @@ inline std::optional<Moment> moment_of_number(double number) {
     return Moment{true, time, (seconds - day * per_day) / 3600.0, static_cast<double>(weekday)};
 }
 
+// Text of one of several formats, with a bar between two; the first that reads it counts.
+inline std::optional<Moment> read_formats(std::string_view text, std::string_view formats) {
+    for (;;) {
+        const std::size_t bar = formats.find('|');
+        if (const auto moment = MomentReader(text).read(formats.substr(0, bar))) return moment;
+        if (bar == formats.npos) return std::nullopt;
+        formats.remove_prefix(bar + 1);
+    }
+}
+
 // With a format, text of the format or of ISO 8601, and no numbers. The byte behind text must not continue a number.
 inline std::optional<Moment> read_moment(std::string_view text, std::string_view format = "") {
     if (!format.empty())
-        if (const auto moment = MomentReader(text).read(format)) return moment;
+        if (const auto moment = read_formats(text, format)) return moment;
     if (const auto moment = MomentReader(text).read()) return moment;
     if (!format.empty()) return std::nullopt;
     double number;
@@ -248,8 +264,10 @@ inline std::optional<Moment> read_moment(std::string_view text, std::string_view
 
 // Whether text is surely a date: not a number, nor a time, which may be a score or a duration.
 inline bool is_date(std::string_view text, std::string_view format = "") {
-    if (!format.empty() && MomentReader(text).read(format)) return true;
-    if (text.size() < 8 || (text[4] != '-' && text[4] != '/')) return false;
+    if (!format.empty() && read_formats(text, format)) return true;
+    if (text.size() < 8) return false;
+    const bool is_compact = text.size() > 11 && (text[8] == 'T' || (text[8] == ' ' && text[11] == ':'));
+    if (text[4] != '-' && text[4] != '/' && !is_compact) return false;
     const auto moment = MomentReader(text).read();
     return moment && moment->has_date;
 }
@@ -274,7 +292,7 @@ class DateFeatures {
         if (!moment) return false;
         if (moment->has_date) parts_[0].add(moment->time, rows);
         parts_[1].add(moment->hour, rows);
-        if (moment->has_date) parts_[2].add(moment->weekday, rows);
+        if (moment->weekday > 0.0) parts_[2].add(moment->weekday, rows);
         return true;
     }
 

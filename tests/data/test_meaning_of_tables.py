@@ -99,7 +99,28 @@ RULES = {
         {},
         lambda k: {"x.time": (2 + k % 2 * 1.5) / 365.2425, "x.hour": 6.0 + k % 2 * 6, "x.weekday": 1.0 + k % 2},
     ),
-    "times of day": ({"x": cycled("07:30", "18:45:00")}, {}, lambda k: {"x.hour": (7.5, 18.75)[k % 2]}),
+    "dates of logs": (
+        {"x": cycled("Jan  3 06:00:00", "Jan 14 18:30:00"), "y": cycled("20000103T060000Z", "20000104T120000Z")},
+        {},
+        lambda k: {
+            "x.time": (2.25 + k % 2 * (11 + 12.5 / 24)) / 365.2425,
+            "x.hour": 6.0 + k % 2 * 12.5,
+            "y.time": (2.25 + k % 2 * 1.25) / 365.2425,
+            "y.hour": 6.0 + k % 2 * 6,
+            "y.weekday": 1.0 + k % 2,
+        },
+    ),
+    "dates of two forms": (
+        {"x": cycled("1/3/2000", "1/31/2000"), "y": cycled("6:30 AM", "12:15 p.m.")},
+        {},
+        lambda k: {
+            "x.time": (2.0, 30.0)[k % 2] / 365.2425,
+            "x.hour": 0.0,
+            "x.weekday": 1.0,
+            "y.hour": (6.5, 12.25)[k % 2],
+        },
+    ),
+    "times of day": ({"x": cycled("7:30", "18:45:00")}, {}, lambda k: {"x.hour": (7.5, 18.75)[k % 2]}),
     "missing numbers": (
         {"x": [None if k % 3 == 0 else NUMBERS[k] for k in range(N)]},
         {},

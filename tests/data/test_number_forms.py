@@ -134,6 +134,9 @@ DATES = [
     (["01/Jan/2024:07:13:00 +0000"], "%d/%b/%Y:%H:%M:%S %z"),
     (["[01/Jan/2024:07:13:00 -0700]"], "[%d/%b/%Y:%H:%M:%S %z]"),
     (["Mon Jan 01 07:13:00.250000 2024"], "%a %b %d %H:%M:%S.%f %Y"),
+    (["11/29/2026 2:31 PM", "1/2/2026 12:05 am"], "%m/%d/%Y %I:%M %p"),
+    (["11/29/2026, 2:31:07 PM"], "%m/%d/%Y, %I:%M:%S %p"), (["2026-11-29 02:31:00 PM"], "%Y-%m-%d %I:%M:%S %p"),
+    (["17/06/29 20:10:40", "17/06/30 01:10:40"], "%d/%m/%y %H:%M:%S"),
 ]  # fmt: skip
 
 
@@ -155,6 +158,26 @@ def test_dates_in_one_form_are_read(tmp_path, cells, form):
     first = datetime(2000, 1, 1, tzinfo=UTC)
     years = [((t if t.tzinfo else t.replace(tzinfo=UTC)) - first).total_seconds() / (365.2425 * 86400) for t in python]
     assert rows[:, 0].tolist() == pytest.approx(years, rel=1e-12)
+
+
+def test_dates_of_logs_may_begin_with_the_year(tmp_path):
+    """The logs of Spark do; read as days, 17 would be the only one, of the years 2001 to 2028."""
+    cells = [f"17/06/{day:02} 20:10:40" for day in range(1, 29)]
+    [text] = said(table(tmp_path / "rows.csv", cells))
+    assert "use --date-format '%d/%m/%y %H:%M:%S' or --date-format '%y/%m/%d %H:%M:%S' to read" in text
+    assert date_formats([f"{day:02}/06/17" for day in range(1, 29)]) == ["%d/%m/%y"]
+
+
+def test_forms_of_several_columns_do_not_read_each_other(tmp_path):
+    """Together they are read where each cell is of the form of its column alone."""
+    path = tmp_path / "rows.csv"
+    path.write_text("label,a,b\n" + "x,31/12/2025,2:30 PM\ny,1/2/2025,11:00 AM\n" * 9)
+    [text] = said(path)
+    assert text.startswith("columns 'a', 'b': dates and times (%d/%m/%Y|%I:%M %p), read as ")
+    path.write_text("label,a,b\n" + "x,31/12/2025,12/31/2025\ny,1/2/2025,2/1/2025\n" * 9)
+    assert [text[:10] for text in said(path)] == ["column 'a'", "column 'b'"]
+    with pytest.raises(ValueError, match="only an hour, got '%M'; use"):
+        ReaderOptions(format="csv", date_format="%d/%m/%Y|%M")
 
 
 @pytest.mark.parametrize("cells", [
@@ -340,7 +363,10 @@ WRONG = [
     ({"format": "svmlight", "units": "x"}, "units is for formats with named columns"),
     ({"format": "jsonl", "date_format": "%d/%m/%Y"}, "date_format is for columns of dates; in jsonl, name them"),
     ({"format": "csv", "date_format": "%d/%q/%Y"}, "date_format: unknown %q in '%d/%q/%Y'; expected one of %d, %m"),
-    ({"format": "csv", "date_format": "dd/mm/yyyy"}, "date_format needs a day, a month and a year, got 'dd/mm/yyyy'"),
+    (
+        {"format": "csv", "date_format": "dd/mm/yyyy"},
+        "date_format needs a day and a month, or only an hour, got 'dd/mm/yyyy'",
+    ),
 ]
 
 

@@ -66,8 +66,8 @@ class ReaderOptions:
         The units of these columns in the first rows.
     date_format : str, optional
         Formats with named columns: how columns of dates write them besides ISO 8601, such as ``%d/%m/%Y``, of
-        %d %m %Y %y %b %a %H %I %M %S %f %p %z; by default inferred from the first rows. Every cell must be such a date
-        or missing.
+        %d %m %Y %y %b %a %H %I %M %S %f %p %z, several with a bar between them; by default inferred from the first
+        rows. Every cell must be such a date or missing.
     label, weight : str, optional
         Formats with named columns: the columns of labels (default "label") and of example weights.
     drop, only : tuple of str
@@ -233,15 +233,20 @@ class ReaderOptions:
             return
         if not self.file_format.columns or not (text or self.dates):
             raise ValueError(f"date_format is for columns of dates; in {self.format}, name them with dates")
-        found = DIRECTIVE.findall(self.date_format)
+        for form in self.date_format.split("|"):
+            self._check_date_format(form)
+
+    def _check_date_format(self, form: str) -> None:
+        found = DIRECTIVE.findall(form)
         if unknown := [name for name in found if name not in (*DATE_DIRECTIVES, "%")]:
             raise ValueError(
-                f"date_format: unknown %{unknown[0]} in {self.date_format!r}; expected one of "
+                f"date_format: unknown %{unknown[0]} in {form!r}; expected one of "
                 + ", ".join(f"%{name}" for name in DATE_DIRECTIVES)
             )
-        year = "Y" in found or "y" in found
-        if not (year and "d" in found and ("m" in found or "b" in found)):
-            raise ValueError(f"date_format needs a day, a month and a year, got {self.date_format!r}; use %d/%m/%Y")
+        has_day, has_month, has_hour = (not {*found}.isdisjoint(names) for names in ("d", "mb", "HI"))
+        is_time = has_hour and {*found}.isdisjoint("dmbyY")
+        if not (is_time or (has_day and has_month)):
+            raise ValueError(f"date_format needs a day and a month, or only an hour, got {form!r}; use %d/%m/%Y")
 
     @property
     def file_format(self) -> Format:

@@ -165,7 +165,7 @@ _OPTIONS = [
     click.option(
         "--date-format",
         metavar="FORMAT",
-        help="Tables: columns of dates write them like this, such as %d/%m/%Y or %d.%m.%y %H:%M.  [default: ISO 8601]",
+        help="Tables: columns of dates write them like this, such as %d/%m/%Y or %d.%m.%y %H:%M.  [default: inferred]",
     ),
     click.option(
         "--decimal",

@@ -92,8 +92,7 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
     dates = [column for column in columns if column.holds_dates]
     others = [column for column in columns if column not in dates]
     of_form = {column.name: column.date_formats() for column in others}
-    only = {formats[0] if len(formats) == 1 else "" for formats in of_form.values() if formats}
-    form = next(iter(only)) if len(only) == 1 and reading.date_format is None else ""
+    form = "" if reading.date_format is not None else _form_of_all([c for c in others if of_form[c.name]], of_form)
     if form:
         dates += [column for column in others if of_form[column.name]]
         others = [column for column in others if not of_form[column.name]]
@@ -137,6 +136,16 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
     if reading.missing is None:
         kinds["missing"] = tuple(_marks([column for column in rows.columns if column not in codes]))
     return replace(reading, **kinds)
+
+
+def _form_of_all(columns: list[Column], of_form: Mapping[str, list[str]]) -> str:
+    """Return the forms of columns of dates, with a bar between them; empty if one is unclear or reads another's."""
+    forms = list(dict.fromkeys(of_form[column.name][0] for column in columns))
+    for column in columns:
+        before = "|".join(forms[: forms.index(of_form[column.name][0])])
+        if len(of_form[column.name]) > 1 or (before and any(_core.is_date(text, before) for text in column.samples)):
+            return ""
+    return "|".join(forms)
 
 
 def _marks(columns: list[Column]) -> Iterator[str]:

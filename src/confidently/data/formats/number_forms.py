@@ -22,13 +22,17 @@ DATE_FORMATS = (
     "%m-%d-%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d. %m. %Y", "%d. %b %Y", "%b %d, %Y", "%Y.%m.%d",
 )  # fmt: skip
 RARE_FORMATS = ("%y.%m.%d", "%y.%d.%m")  # if no other is that of the cells
-TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-# Of ctime and of Twitter, of RFC 2822, and of Apache's logs.
+HALF_DAYS = ("%I:%M %p", "%I:%M:%S %p")
+TIMES = ("", *(between + time for between in (" ", ", ") for time in ("%H:%M", "%H:%M:%S", *HALF_DAYS)))
+# Of ctime and of Twitter, of RFC 2822, of Apache's logs, and of syslog.
 MOMENTS = (
     "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S.%f %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z",
     "%d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z", "[%d/%b/%Y:%H:%M:%S %z]",
+    "%b %d %H:%M:%S", "%b %d %H:%M:%S.%f", *HALF_DAYS,
+    *(f"{day} {time}" for day in ("%Y-%m-%d", "%Y/%m/%d") for time in HALF_DAYS),
 )  # fmt: skip
-TIME_OF_DAY, AFTERNOON = re.compile(r"[0-2][0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"), "12"
+MAX_YEARS = 2  # different first numbers of dates, with more last ones, that may be years: the logs of Spark begin so
+TIME_OF_DAY, AFTERNOON = re.compile(r"[0-2]?[0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"), "12"
 CURRENCIES = (
     "USD", "EUR", "GBP", "JPY", "CNY", "CHF", "AUD", "CAD", "INR", "BRL", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF",
     "RUB", "TRY", "MXN", "ZAR", "KRW", "SGD", "HKD", "NZD", "ILS", "THB", "IDR", "MYR", "PHP", "AED",
@@ -121,12 +125,17 @@ def date_formats(samples: Sequence[str]) -> list[str]:
     """
     if not samples or not any(map(str.isdigit, samples[0])):
         return []
-    return list(_formats(samples, (*DATE_FORMATS, *MOMENTS))) or list(_formats(samples, RARE_FORMATS))
+    found = list(_formats(samples, (*DATE_FORMATS, *MOMENTS))) or list(_formats(samples, RARE_FORMATS))
+    if [form[:8] for form in found] in (["%d/%m/%y"], ["%d.%m.%y"]):
+        days, years = ({text[part] for text in samples} for part in (slice(2), slice(6, 8)))
+        if len(days) <= MAX_YEARS < len(years):
+            found += _formats(samples, ["%y" + found[0][2:6] + "%d" + found[0][8:]], [""])
+    return found
 
 
 def are_times_of_day(samples: Sequence[str]) -> bool:
     """Return whether all cells are times of day, as hh:mm; without one in the afternoon they may be durations."""
-    return may_be_times_of_day(samples) and max(samples) >= AFTERNOON
+    return may_be_times_of_day(samples) and max(text.split(":")[0].zfill(2) for text in samples) >= AFTERNOON
 
 
 def may_be_times_of_day(samples: Sequence[str]) -> bool:
@@ -134,8 +143,8 @@ def may_be_times_of_day(samples: Sequence[str]) -> bool:
     return bool(samples) and all(map(TIME_OF_DAY.fullmatch, samples))
 
 
-def _formats(samples: Sequence[str], days: Sequence[str]) -> Iterator[str]:
-    for form in (day + time for day in days for time in (TIMES if day not in MOMENTS else ("",))):
+def _formats(samples: Sequence[str], days: Sequence[str], times: Sequence[str] = TIMES) -> Iterator[str]:
+    for form in (day + time for day in days for time in (times if day not in MOMENTS else ("",))):
         if not any(_core.is_date(text, form) for text in samples[:2]):
             continue  # most columns have no dates, and formats are many
         if sum(_core.is_date(text, form) for text in samples) >= MIN_FRACTION * len(samples):
