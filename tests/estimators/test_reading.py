@@ -12,6 +12,7 @@ import pytest
 from confidently import AROW, MIRA, AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, make_rule
 from confidently.data import DataError, Schema, open_stream
 from confidently.data.schema import Column
+from confidently.entities import EntityModels
 
 TEXTS, SIDES = ["good movie not bad", "bad movie not good"] * 60, [1, 0] * 60
 FRAME = pd.DataFrame({"zip": [11, 22, 33] * 20, "size": np.arange(60.0), "y": [0, 1, 1] * 20})
@@ -50,6 +51,32 @@ def test_a_schema_is_followed_and_must_be_that_of_the_columns(tmp_path: Path) ->
         OnlineClassifier().fit(FRAME.rename(columns={"zip": "zap"}), "y", schema=path)
     with pytest.raises(ValueError, match="a schema is for frames and dicts"):
         OnlineClassifier().fit(TEXTS, SIDES, schema=path)
+
+
+def test_models_of_entities_are_told_alike(tmp_path: Path) -> None:
+    """Rows are read as the shared model alone would read them without keys; a schema may have the column of these."""
+    rows, path = FRAME.assign(user=[f"u{k % 5}" for k in range(60)]), tmp_path / "schema.json"
+    columns = [
+        ("zip", "feature", "category"),
+        ("size", "ignored", "any"),
+        ("user", "feature", "any"),
+        ("y", "label", "any"),
+    ]
+    Schema(columns=tuple(Column(*one) for one in columns)).save(path)  # type: ignore[arg-type]
+    for options in ({"schema": path}, {"category": "zip", "drop": "size"}, {"missing": 22.0, "drop": "size"}):
+        model = EntityModels("user").fit(rows, "y", **options)
+        if "missing" not in options:
+            assert list(model.shared_.features_.names) == ["zip=11", "zip=22", "zip=33"]
+            first = EntityModels("user").partial_fit(rows, "y", classes=[0, 1], **options)
+            np.testing.assert_array_equal(first.predict_proba(rows), model.predict_proba(rows))
+        else:
+            assert model.shared_.source_["missing"] == ["22"]
+    with pytest.raises(ValueError, match=r"^drop: how rows are read is settled by the first call"):
+        model.partial_fit(rows, "y", drop="zip")
+    with pytest.raises(TypeError, match=r"^unknown option 'mising' of reading"):
+        EntityModels("user").fit(rows, "y", mising="22")
+    with pytest.raises(ValueError, match=r"^how rows are read is said of frames"):
+        EntityModels().fit(np.ones((60, 2)), FRAME["y"], key=rows["user"], missing="22")
 
 
 @pytest.mark.parametrize(

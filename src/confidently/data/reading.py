@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 from .. import _core
@@ -90,7 +91,7 @@ class ReaderOptions:
         categories. In the other columns such a cell is an error.
     missing : tuple of str, optional
         Formats with named columns: what stands for missing values in every column, such as ``-999``, besides words such
-        as ``NA``; numbers count in any spelling. By default numbers that the first rows show to be such marks.
+        as ``NA``; numbers count in any spelling and type. By default numbers that the first rows show to be such marks.
     whole_labels : bool
         Whether commas belong to labels, unless rows are multilabel; inferred from the first rows.
     header : tuple of str, optional
@@ -162,7 +163,7 @@ class ReaderOptions:
         for name in TUPLES:
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+                object.__setattr__(self, name, _several(name, given))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 shown = ", ".join(repr(value) if name in MARKS else value for value in allowed)
@@ -324,6 +325,16 @@ class ReaderOptions:
         given = {"codes": (), "header": (), "missing": (), "mixed": source.get("numbers", ())} | dict(source)
         options: ReaderOptions = conform(given, cls, "source")
         return options
+
+
+def _several(name: str, given: Any) -> tuple[Any, ...]:
+    """Return one string or several, for missing values also numbers, as a tuple."""
+    found = (given,) if isinstance(given, str | Real) else tuple(given)
+    if name == "missing":
+        found = tuple(f"{float(one):.15g}" if isinstance(one, Real) else one for one in found)
+    if name != "ngrams" and not all(isinstance(one, str) for one in found):
+        raise TypeError(f"{name}: expected a string or several, got {given!r}")
+    return found
 
 
 def date_features(column: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..data.memory.frames import is_frame, of_frame
 from ..data.memory.labels import check_labels, distinct, example_weights, is_multilabel
 from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
 from ..data.memory.matrix import as_matrix
+from ..data.schema import Schema
 from ..data.sources.in_memory import InMemory
 from ..estimators.rows import LabelledRows, separated
 from ..rules.rule import Rule
@@ -47,12 +49,21 @@ def in_memory(X: Any, y: Any = None) -> Any:
         if not (is_frame(X) or are_dicts(X)):
             raise ValueError(f"y={y!r} is the name of a column, and X has no names; pass a data frame, or an array y")
         found = separated(X, y)
-        return LabelledRows(*found, None)
+        return LabelledRows(*found, y)
     kind = of_frame if is_frame(X) else of_dicts if are_dicts(X) else of_texts if are_texts(X) else None
     if kind is None:
         return None
     rows: InMemory = kind(X)
     return rows if y is None else LabelledRows(rows, y, None)
+
+
+def without_key_in_schema(reading: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return how rows are read, of which a schema does not have the column of keys."""
+    if (schema := reading.get("schema")) is None:
+        return reading
+    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    columns = tuple(column for column in schema.columns if column.name != key)
+    return {**reading, "schema": replace(schema, columns=columns)}
 
 
 def checked(

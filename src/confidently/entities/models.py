@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.memory.labels import is_multilabel, training_of
 from ..estimators.archive import content_of
 from ..estimators.gaussian import GaussianEstimator
+from ..estimators.rows import OF_ARRAYS, check_first
 from ..models.file import damage_reported
 from ..rules import make_rule
 from ..similar import hinting
 from ..views.table import AUTO
 from . import files
-from .inputs import MULTILABEL, check_rule, checked, checked_variances, in_memory
+from .inputs import MULTILABEL, check_rule, checked, checked_variances, in_memory, without_key_in_schema
 from .keys import without_key
 from .shared import blocks_of_array, blocks_of_stream, outputs_of, trained_apart
 from .streams import EntityStreams
@@ -144,7 +145,7 @@ class EntityModels(EntityStreams):
 
     # --- training ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, key: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, key: Any = None, sample_weight: Any = None, **reading: Any) -> Self:
         """Train from scratch, in one pass.
 
         Parameters
@@ -156,7 +157,8 @@ class EntityModels(EntityStreams):
         key : sequence of n strings or integers, optional
             The keys of the rows, instead of a column.
         sample_weight : array of shape (n,), optional
-            As for :meth:`confidently.OnlineClassifier.fit`.
+        **reading
+            As for :meth:`confidently.OnlineClassifier.fit`; a ``schema`` may have the column of keys.
 
         Returns
         -------
@@ -173,14 +175,16 @@ class EntityModels(EntityStreams):
         with training_of(self):
             for name in ("shared_", "_table", "_rows", "feature_names_in_"):
                 self.__dict__.pop(name, None)
-            return self._learn(X, y, key, sample_weight, None, partial=False)
+            return self._learn(X, y, key, sample_weight, None, partial=False, reading=reading)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, key: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, key: Any = None, sample_weight: Any = None, **reading: Any
+    ) -> Self:
         """Train on more rows, in the given order.
 
         Parameters
         ----------
-        X, y, key, sample_weight
+        X, y, key, sample_weight, **reading
             As in :meth:`fit`.
         classes : array, optional
             All possible classes, required in the first call; later calls may add some.
@@ -195,17 +199,22 @@ class EntityModels(EntityStreams):
             As :meth:`fit`; the estimator is then unchanged.
         """
         with training_of(self):
-            return self._learn(X, y, key, sample_weight, classes, partial=True)
+            return self._learn(X, y, key, sample_weight, classes, partial=True, reading=reading)
 
-    def _learn(self, X: Any, y: Any, key: Any, weight: Any, classes: Any, partial: bool) -> Self:
+    def _learn(
+        self, X: Any, y: Any, key: Any, weight: Any, classes: Any, partial: bool, reading: Mapping[str, Any]
+    ) -> Self:
         self._check_parameters()
         first = "shared_" not in vars(self)
+        check_first(reading, first)
         before = 0 if first else self._rows
         X, keys = without_key(X, self.key, key, y)
         shared = clone(self._template) if first else self.shared_
         table = self._new_table() if first else self._table
         table.check_kind(keys)
         rows = in_memory(X, y)
+        if rows is None and reading:
+            raise ValueError(OF_ARRAYS)
         if rows is None:
             X, y, weight, classes = checked(X, y, weight, classes, first, partial, shared)
             shared = trained_apart(shared, X.shape[0], before)
@@ -215,7 +224,8 @@ class EntityModels(EntityStreams):
                 raise ValueError(f"y has {np.shape(rows.y)[1]} numbers per row; EntityModels predicts one")
             if not self._regression and is_multilabel(rows.y):
                 raise ValueError(MULTILABEL)
-            begun = shared._begin_rows(rows, weight, classes, first, partial)
+            options = reading if self.key is None else without_key_in_schema(reading, self.key)
+            begun = shared._begin_rows(rows, weight, classes, first, partial, reading=options)
             learning, calibration = begun.learning, shared.calibration
             blocks = list(blocks_of_stream(learning, begun.batches, calibration, before, check_order=not partial))
         table.check_memory(keys, sum(matrix.stored for block in blocks for matrix in block.seen) / max(len(keys), 1))

@@ -30,7 +30,7 @@ from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
 from .row_estimator import RowEstimator
-from .rows import NOTHING_SAID, Labels, rows_to_learn, rows_to_read, source_of_vectors
+from .rows import NOTHING_SAID, Labels, check_first, rows_to_learn, rows_to_read, source_of_vectors
 
 
 class OnlineEstimator(RowEstimator[AnyLearner]):
@@ -52,8 +52,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             if not partial:
                 self._forget()
             first = "learner_" not in vars(self)
-            if reading and not first:
-                raise ValueError(f"{next(iter(reading))}: how rows are read is settled by the first call; leave it out")
+            check_first(reading, first)
             if isinstance(y, str) or reading or not is_plain_matrix(X):
                 source = None if first else vars(self).get("source_", {})
                 found = rows_to_learn(X, y, source, self._encodes, bool(reading))

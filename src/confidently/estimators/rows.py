@@ -23,6 +23,7 @@ from ..similar import hint
 from ..wording import counted, listed
 
 ARRAYS = "numbers in arrays or frames"
+OF_ARRAYS = "how rows are read is said of frames, dicts and texts, and X is an array; pass a frame of it"
 OF_FILES = ("label", "weight", "format", "encoding", "encoder", "header", "columns", "delimiter", "missing_label")
 OPTIONS = ("schema", *(field.name for field in fields(ReaderOptions) if field.name not in OF_FILES))
 NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})  # of how rows are read
@@ -111,7 +112,7 @@ def rows_to_learn(
         raise ValueError(f"y={y!r} is the name of a column, and the estimator was trained on {ARRAYS}; pass an array y")
     rows = rows_to_read(X, source, encoded)
     if rows is None and as_said:
-        raise ValueError("how rows are read is said of frames, dicts and texts, and X is an array; pass a frame of it")
+        raise ValueError(OF_ARRAYS)
     if rows is None:
         return None
     if named:
@@ -125,6 +126,12 @@ def rows_to_learn(
             "otherwise rename it"
         )
     return LabelledRows(rows, y, name)
+
+
+def check_first(reading: Mapping[str, Any], first: bool) -> None:
+    """Raise ``ValueError`` if it is said how rows are read in a call that is not the first."""
+    if reading and not first:
+        raise ValueError(f"{next(iter(reading))}: how rows are read is settled by the first call; leave it out")
 
 
 def reading_options(given: Mapping[str, Any], rows: InMemory) -> dict[str, Any]:
