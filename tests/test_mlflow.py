@@ -1,13 +1,18 @@
 """The flavor of MLflow: what is saved or logged predicts and trains as before, as an estimator and as a pyfunc."""
 
+import json
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.linear_model import Perceptron
 
 from confidently import AutoClassifier, OnlineClassifier, OnlineRegressor
+from confidently.data import DataWarning
+from tests.mixed_table import mixed_table
 
 pytest.importorskip("mlflow", reason="MLflow is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore:::mlflow", "ignore:::pydantic", "ignore::FutureWarning")
@@ -77,6 +82,28 @@ def test_the_signature_is_that_of_training(flavor, tmp_path):
         predictor.predict(frame[["age", "when"]])
     with pytest.raises(ValueError, match="method: expected one of 'predict', 'predict_proba'"):
         predictor.predict(frame.drop(columns="label"), params={"method": "fit"})
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, OnlineRegressor])
+def test_columns_of_all_kinds_are_predicted_as_by_the_estimator(flavor, tmp_path, kind):
+    import mlflow
+
+    label, other = ("price", "label") if kind is OnlineRegressor else ("label", "price")
+    frame = mixed_table().drop(columns=other)
+    with warnings.catch_warnings(action="ignore", category=DataWarning):
+        estimator = kind().fit(frame, label)
+    rows = frame.drop(columns=label)
+    flavor.save_model(estimator, tmp_path / "model")
+    predictor = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    expected = estimator.predict(rows)
+    for given in (rows, rows[rows.columns[::-1]], rows.to_dict("records")):
+        assert_array_equal(predictor.predict(given), expected)
+    sent = json.loads(rows.drop(columns="zoned").to_json(orient="split", date_format="iso", double_precision=15))
+    received = pd.DataFrame(sent["data"], columns=sent["columns"]).assign(zoned=rows["zoned"])  # as a server of MLflow
+    if kind is OnlineRegressor:
+        assert_allclose(predictor.predict(received), expected)
+    else:
+        assert_array_equal(predictor.predict(received), expected)
 
 
 def test_arrays_and_numbers(flavor, tmp_path):

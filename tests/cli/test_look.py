@@ -1,7 +1,9 @@
 """``confidently look`` says of data what ``confidently train`` does with them."""
 
 import json
+import os
 import shlex
+import sys
 
 import pandas as pd
 import pytest
@@ -173,3 +175,15 @@ def test_the_first_of_several_files_is_shown(ok, files):
 def test_a_set_of_labels_and_numbers_to_predict_are_named(ok, files):
     assert "any number of labels per row, 2 labels: a 40, b 20" in ok("look", files / "sets.csv")
     assert "numbers from 0 to 12.375: a regression" in ok("look", files / "prices.csv")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file with a hole takes its whole size")
+def test_only_the_beginning_is_read(ok, tmp_path):
+    """Of a file of 10 GB, whose end is a hole that could not be read."""
+    path = tmp_path / "large.csv"
+    pd.DataFrame(TABLE).to_csv(path, index=False)
+    with open(path, "ab") as file:
+        file.write(path.read_bytes().split(b"\n", 1)[1] * 20)
+    expected = json.loads(ok("look", path, "--json"))
+    os.truncate(path, 10**10)
+    assert json.loads(ok("look", path, "--json")) == expected and not expected["complete"]

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import confidently
 from confidently.data import DataError
+from tests.mixed_table import mixed_table
 from tests.spark.data import bytes_of, people
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -50,6 +51,27 @@ def test_numbers_are_those_of_the_estimator(frame, kind):
     limits = model.estimator.predict_interval(table)
     assert_allclose([[one["lower"], one["upper"]] for one in found["interval"]], limits, 1e-12)
     assert "p" not in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "method"),
+    [("OnlineClassifier", "label", "predict_proba"), ("AutoClassifier", "label", "predict_proba"),
+     ("OnlineRegressor", "price", "predict")],
+)  # fmt: skip
+def test_columns_of_all_kinds_are_those_of_pandas(spark, kind, label, method):
+    """Spark has neither categories, unsigned integers nor zones of single columns, which the pandas frame has."""
+    table = mixed_table().drop(columns=["zoned", "price" if label == "label" else "label"])
+    nullable = {name: table[name].astype(object).where(table[name].notna(), None) for name in ("maybe", "flag", "gap")}
+    there = table.assign(level=table["level"].astype(str), unsigned=table["unsigned"].astype("int64"), **nullable)
+    types = {"maybe": "long", "flag": "boolean", "gap": "double"}
+    kinds = {"float64": "double", "int64": "long", "bool": "boolean", "datetime64[us]": "timestamp"}
+    schema = ", ".join(f"`{name}` {types.get(name) or kinds.get(str(there[name].dtype), 'string')}" for name in there)
+    rows = spark.createDataFrame(there, schema)
+    model = getattr(on_spark, kind)(rounds=1, labelCol=label).fit(rows.coalesce(1))
+    found, estimator = model.transform(rows).toPandas(), model.estimator
+    shown = found["probability"].map(lambda p: p.toArray()) if label == "label" else found["prediction"]
+    assert_allclose(np.stack(shown.to_list()), getattr(estimator, method)(table.drop(columns=label)), 1e-9)
+    assert {"town=rome", "zip=00501", "when.hour", "day.time", "maybe", "flag", "gap"} <= set(estimator.features_.names)
 
 
 def test_several_labels_per_row(spark):

@@ -11,6 +11,7 @@ from dask.base import is_dask_collection
 from distributed import Client, Future
 
 from ..data.features import Features
+from ..data.memory.frames import other_columns
 from ..data.memory.labels import plain
 from ..learner.tables import view_of_rows
 from ..models.model import Model
@@ -70,6 +71,12 @@ class Frames:
             X, y = X.drop(columns=[y]), X[y]
         if y is None:
             raise ValueError("arrays and data frames need labels; pass y")
+        n, shown = other_columns(X)
+        if n:
+            raise ValueError(
+                f"data: no numbers in column{'s' * (n > 1)} {shown}; write the frame to Parquet files, whose columns "
+                "may hold anything, and pass their folder"
+            )
         self.names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
         if self.names is None:
             X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X

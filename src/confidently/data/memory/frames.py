@@ -93,15 +93,20 @@ def holds_numbers(X: Any) -> bool:
 
 def describe_columns(error: Exception, X: Any) -> Exception:
     """Return the error, or a better one if columns of a frame do not hold numbers."""
-    wrong = [f"{name!r} ({kind})" for name, kind in _columns(X) if not _is_number(kind)]
-    if not wrong:
+    n, shown = other_columns(X)
+    if not n:
         return error
-    several = len(wrong) > 1
-    shown = ", ".join(wrong[:MAX_SHOWN]) + (f" and {len(wrong) - MAX_SHOWN} more" if len(wrong) > MAX_SHOWN else "")
     return ValueError(
-        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers, as all columns did in "
+        f"the column{'s' * (n > 1)} {shown} of X {'do' if n > 1 else 'does'} not hold numbers, as all columns did in "
         "training; convert them, or call fit with a frame that has such columns"
     )
+
+
+def other_columns(X: Any) -> tuple[int, str]:
+    """Return how many columns of a frame do not hold numbers, and the first of them, to be shown."""
+    wrong = [f"{name!r} ({kind})" for name, kind in _columns(X) if not _is_number(kind)]
+    more = f" and {len(wrong) - MAX_SHOWN} more" if len(wrong) > MAX_SHOWN else ""
+    return len(wrong), ", ".join(wrong[:MAX_SHOWN]) + more
 
 
 def _is_lazy(X: Any) -> bool:
