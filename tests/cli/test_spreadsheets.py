@@ -69,7 +69,9 @@ def learned(call, model, *arguments):
 
 def test_a_german_table_says_what_to_do(files):
     err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
-    assert "column 'price' (" in err and "use --decimal , --thousands . to read them as numbers" in err
+    assert (
+        "column 'price' (" in err and "numbers with a decimal comma and points between thousands, read as such" in err
+    )
     assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
     assert "column 'day': dates and times (%d/%m/%Y), read as" in err
     err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr

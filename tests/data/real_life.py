@@ -141,8 +141,7 @@ def _():
     return b"sep=;\r\n" + text(rows, ("age", "town", "label"), delimiter=";")
 
 
-@file("thousands.csv", types=BASIC | {"balance": "number"},
-      options=("--decimal", ",", "--thousands", "."))  # fmt: skip
+@file("thousands.csv", types=BASIC | {"balance": "number"})
 def _():
     """1.234,56."""
     rows = [(one["age"], one["town"], german(one["balance"]), yes(one)) for one in people()]

@@ -176,6 +176,26 @@ def test_tables_with_bars_are_no_vw_text(tmp_path):
         assert format_of_files([written(tmp_path, text, "rows")]) == "vw"
 
 
+def test_times_of_day_in_cells_are_no_features_of_svmlight(tmp_path):
+    """Behind a day there may be one before a colon, as the number of a feature."""
+    for mark, row in ((";", "03.01.2026 21:00;8,7;warm"), (",", "2026-01-03 21:00:00,8.7,warm")):
+        table = rows_of(mark.join(("day", "x", "label")), *[row] * 9)
+        assert format_of_files([written(tmp_path, table, "rows")]) == "csv"
+    for text in ("1 1:0.5 2:-3e-2\n-1 3:1\n", "a,b qid:7 1: .50\nb 2:nan # c:d\n"):
+        assert format_of_files([written(tmp_path, text, "rows")]) == "svmlight"
+
+
+@pytest.mark.parametrize(("lines", "is_table"), [
+    (["Filesystem 1K-blocks Used", *(f"/dev/vd{k}  {100 * k} {k}" for k in range(9))], True),
+    ([f"he said {k % 3} words and no more" for k in range(9)], True),
+    (["a text", "and another one of several words"], False),
+])  # fmt: skip
+def test_columns_between_spaces_have_an_error_of_their_own(tmp_path, lines, is_table):
+    with pytest.raises(DataError, match="no tab between its label and its text") as error:
+        list(open_stream(written(tmp_path, rows_of(*lines), "rows.txt")))
+    assert ("convert them, such as with tr -s ' ' '\\t' < FILE > FILE.tsv" in str(error.value)) is is_table
+
+
 def test_a_pipe_is_read_as_a_file_is(tmp_path):
     text = rows_of("x;v", "1;T", *(f"{k};{k % 7}" for k in range(30)))
     pipe = tmp_path / "pipe.csv"

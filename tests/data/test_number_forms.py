@@ -17,6 +17,7 @@ from confidently import _core
 from confidently.cli import run
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.number_forms import date_formats, number_form
+from confidently.data.label_kind import label_kind
 from tests.data import tables
 from tests.data.tables import said
 
@@ -106,10 +107,6 @@ ASKED = [
     (["12.3 %", "7 %", "0.5 %"], "use --units x to read"),
     (["12.3 km", "7 km", "0.5 km"], "use --units x to read"),
     (["1,200", "950", "12,000", "3,400"], "use --thousands , to read them as numbers, or --decimal , if the comma is"),
-    (["6191,30", "12,5", "7,25"], "use --decimal , to read"),
-    (["1.234,56", "12,5", "1.000.000,00"], "use --decimal , --thousands . to read"),
-    (["1 234,56", "12,5", "1 000 000,00"], "use --decimal , --thousands ' ' to read"),
-    (["1'234.50", "9'999.00", "2'000.10"], """use --thousands "'" to read"""),
     (["1.234,50 €", "9.999,00 €", "2,10 €"], "use --decimal , --thousands . --units x to read"),
     (["3/4/2025", "1/2/2025"], "use --date-format '%d/%m/%Y' or --date-format '%m/%d/%Y' to read"),
 ]
@@ -189,12 +186,42 @@ def test_other_cells_are_not_asked_about(tmp_path, cells):
     assert said(table(tmp_path / "rows.csv", cells * 4)) == []
 
 
+CLEAR = [
+    (["6191,30", "12,5", "7,25"], (",", ""), "a decimal comma"),
+    (["1.234,56", "12,5", "1.000.000,00"], (",", "."), "a decimal comma and points between thousands"),
+    (["1 234,56", "12,5", "1 000 000,00"], (",", " "), "a decimal comma and spaces between thousands"),
+    (["1'234.50", "9'999.00", "2'000.10"], (".", "'"), 'a decimal point and "\'" between thousands'),
+    (["1,234.50", "9,999.00", "17.10"], (".", ","), "a decimal point and ',' between thousands"),
+]
+
+
+@pytest.mark.parametrize(("cells", "marks", "form"), CLEAR)
+def test_numbers_in_the_only_form_that_fits_are_read(tmp_path, cells, marks, form):
+    path = table(tmp_path / "rows.csv", cells * 7)
+    [text] = said(path)
+    assert text.startswith(
+        f"column 'x' ({cells[0]}): numbers with {form}, read as such; use --category x to read every"
+    )
+    decimal, thousands = marks
+    expected = [float(cell.replace(thousands, "").replace(decimal, ".")) for cell in cells]  # as Python reads them
+    asked = quiet(path, decimal=decimal, thousands=thousands)
+    assert quiet(path) == asked and [row["x"] for row in asked[:3]] == expected
+    assert said(path, category="x") == said(path, decimal=decimal, thousands=thousands) == []
+    assert label_kind([path], ReaderOptions(format="csv", label="x")).fraction == expected[0]
+
+
 def test_one_form_is_found_for_all_columns(tmp_path):
+    """As it is for a column of numbers with points, which a decimal comma would make categories of."""
     path = tmp_path / "rows.csv"
     path.write_text("label;a;b;c\n" + "x;1,200;6191,30;1.234,50 €\ny;2,300;12,5;7,00 €\n" * 5)
-    texts = said(path)
-    assert any("'a' (1,200), 'b' (6191,30): " in text and "use --decimal , " in text for text in texts), texts
-    assert any("'c' (1.234,50 €): " in text and "--decimal , --thousands . --units c" in text for text in texts), texts
+    first, second = said(path)
+    assert first.startswith("columns 'a' (1,200), 'b' (6191,30): numbers with a decimal comma, read as such; ")
+    assert "'c' (1.234,50 €): " in second and "--decimal , --thousands . --units c" in second
+    path.write_text("label;a;b\n" + "x;1.5;6191,30\ny;2.5;12,5\n" * 5)
+    [text] = said(path)
+    assert "'b' (6191,30): numbers in a form that is not recognized" in text and "use --decimal , to read" in text
+    path.write_text("label,a\n" + 'x,"1,2"\ny,"3,4"\n' * 5)  # perhaps lists
+    assert "use --decimal , to read" in said(path)[0]
 
 
 @pytest.mark.parametrize("marks", MARKS[:6])

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .batch import Batch
 from .cache.origin import is_cache
+from .formats.decimals import with_decimal_of
 from .formats.delimiters import with_delimiter
 from .formats.files import Path
 from .formats.header import with_label
 from .reading import DEFAULT_LABEL, ReaderOptions
 from .sources.source import peeked, size_of
-from .stream import open_stream
+from .stream import Stream, open_stream
 from .warning import DataWarning
 
-ROWS_TO_INFER, MIN_ROWS = 1000, 30
+ROWS_TO_INFER, MIN_ROWS, ROWS_TO_SAMPLE = 1000, 30, 100
 CHUNK_BYTES = 1 << 16  # as few rows as show it
 
 
@@ -63,14 +64,38 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
     with suppress(OSError, ValueError), warnings.catch_warnings(action="ignore", category=DataWarning):
         reading = with_label(path, with_delimiter(path, reading))
     reading = _labels_only(reading)
+    found = _seen(path, reading)
+    if found is None and (marked := _with_decimal(path, reading)) != reading:
+        found = _seen(path, marked)
+    return found or LabelKind()
+
+
+def _seen(path: Path, reading: ReaderOptions) -> LabelKind | None:
+    """Return what the labels of the first rows are; ``None`` if one is no number."""
+    with suppress(OSError, ValueError), _first(path, reading, targets=True) as stream:
+        return _kind_of(stream)
+    return None
+
+
+@contextmanager
+def _first(path: Path, reading: ReaderOptions, **how: Any) -> Iterator[Stream]:
+    """Open the first rows of a file, to be read again."""
     with (
-        suppress(OSError, ValueError),
         warnings.catch_warnings(action="ignore", category=DataWarning),
         peeked(path),
-        open_stream(path, reading, targets=True, parsers=0, chunk_bytes=CHUNK_BYTES) as stream,
+        open_stream(path, reading, parsers=0, chunk_bytes=CHUNK_BYTES, **how) as stream,
     ):
-        return _kind_of(stream)
-    return LabelKind()
+        yield stream
+
+
+def _with_decimal(path: Path, reading: ReaderOptions) -> ReaderOptions:
+    """Return the options with the decimal mark of the labels, if they are numbers in a form of their own."""
+    label, texts = reading.label or DEFAULT_LABEL, list[str]()
+    if reading.file_format.delimiter is None:
+        return reading
+    with suppress(OSError, ValueError), _first(path, reading, ignore_labels=True, keep=(label,)) as stream:
+        texts = [text for text in next(iter(stream)).kept[label] if text][:ROWS_TO_SAMPLE]
+    return with_decimal_of(texts, reading)
 
 
 def _labels_only(reading: ReaderOptions) -> ReaderOptions:

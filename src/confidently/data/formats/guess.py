@@ -17,7 +17,8 @@ MAX_TEXT_CELLS = 2  # a label and a text
 MAX_MAGIC = 8  # bytes
 MAGIC = {b"PAR1": TYPED, b"ARROW1": "feather", b"FEA1": "feather"}
 FASTTEXT = re.compile(r"__label__\S")
-SVMLIGHT = re.compile(r"[^\s|]*(\s+(qid|sid|cost|\d+):\s*\S+)+\s*(#.*)?")
+SVMLIGHT = re.compile(r"[^\s|]*(\s+(qid|sid|cost|\d+):\s*[^\s:;,|]+)+\s*(#.*)?")  # no hour behind a day, in cells
+NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 VW = re.compile(r"[^|]*\|\S*(\s.*)?")
 VW_BAR = re.compile(r"([^|]*\s)?('[^\s|]*)?\|")  # the first one, behind a space or a tag
 
@@ -58,6 +59,13 @@ def format_of_content(path: str | os.PathLike[str]) -> str | None:
     if marks == ["\t"]:
         return TEXTS if usual_cells(cut(lines, "\t", quoted=False)) == MAX_TEXT_CELLS else "tsv"
     return "csv" if marks else None
+
+
+def has_columns_of_words(path: str | os.PathLike[str]) -> bool:
+    """Return whether most of the first lines below the header have as many words, three or more, and one a number."""
+    lines = [line.split() for line in first_lines(path, UTF8)[:LINES] if line.strip()][1:]
+    has_numbers = any(NUMBER.fullmatch(word) for words in lines for word in words)
+    return len(lines) > 1 and usual_cells(lines) > MAX_TEXT_CELLS and has_numbers
 
 
 def _most(pattern: re.Pattern[str], lines: Sequence[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from ..reading import ReaderOptions, date_features
 from ..sources.in_memory import InMemory
 from ..sources.source import display_name
 from ..warning import warn
+from .decimals import is_no_set, with_decimal
 from .delimiters import with_delimiter
 from .files import Path
 from .first_cells import ROWS_TO_INFER, Column, FirstRows, first_rows_of, holds_lists
@@ -71,6 +71,7 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     rows = FirstRows([], [], [])
     with suppress(OSError, ValueError):  # raised again when the rows are read
         rows = first_rows_of(path, reading)
+        reading, rows = with_decimal(path, reading, rows)
     for column in rows.columns:
         _check_dates(display_name(path), column)
     if reading.units:
@@ -255,9 +256,10 @@ def _say_of_forms(formatted: list[Column], label: list[Column], reading: ReaderO
             f"{listed_columns(shown)}: numbers with separators and hexadecimal ones are read as categories; write them "
             "with digits and a decimal point only"
         )
-    of_label = [column for column in label if column.holds_formatted_numbers and _is_no_set(column)]
+    of_label = [column for column in label if is_no_set(column)]
     forms = [(column, column.form) for column in [*formatted, *of_label] if column.form is not None]
     together = Counter(marks for _, form in forms for marks in form.marks)
+    together[reading.decimal, reading.thousands] += len(forms) if reading.decimal != "." else 0  # as other columns
     found = dict[str, list[Column]]()
     for column, form in forms:
         marks = max(form.marks, key=lambda marks: together[marks])  # the first of those that read the most columns
@@ -273,12 +275,6 @@ def _say_of_forms(formatted: list[Column], label: list[Column], reading: ReaderO
             f"{options.replace('UNITS', names)} to read them as numbers{hint}"
             + ("" if leave is None else f"; use --category {typed(leave)} to leave them")
         )
-
-
-def _is_no_set(column: Column) -> bool:
-    """Return whether labels with commas are numbers rather than sets of labels, which are mostly of one digit."""
-    cells = [text.decode(errors="replace") for text in column.cells.samples]
-    return 2 * sum(re.search(r"[0-9][.,' ][0-9]{2,}", text) is not None for text in cells) >= len(cells)
 
 
 def warn_of_mixed(found: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ from ..sources.file_range import FileRange
 from ..sources.in_memory import InMemory
 from ..sources.source import plain_file, read_chunks
 from .files import Path, batches_of_files
-from .guess import format_of_content
+from .guess import format_of_content, has_columns_of_words
 from .table import format_of_suffix
 
 FIRST_LINES = re.compile("line [12],")
@@ -53,7 +53,11 @@ def _if_unnamed(path: Path, reading: ReaderOptions, error: str) -> str:
     if isinstance(path, FileRange | InMemory) or not FIRST_LINES.match(error):
         return ""
     if format_of_suffix(path) is not None:
-        found = format_of_content(path) if reading.file_format.text else None
+        found = format_of_content(path) if reading.file_format.text else reading.format
+        if found is None and has_columns_of_words(path):
+            return (
+                "; columns between spaces are no format: convert them, such as with tr -s ' ' '\\t' < FILE > FILE.tsv"
+            )
         return "" if found in (None, reading.format) else f"; the first lines look like {found}: use --format {found}"
     if PurePath(path).suffix.lower() == ".arff":
         return "; of ARFF, keep the rows below @data, and read them with --format csv --columns NAMES"
