@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from confidently import OnlineClassifier
 from confidently.data import DataError, open_stream
 from confidently.data.schema import Schema
 from tests.command_line import here
@@ -215,6 +216,34 @@ def test_a_model_reads_any_container(table, trained):
         done = here("predict", f"{trained}.cw", file, "--proba", "-q", "--strict", cwd=table)
         assert (done.returncode, done.stdout) == (0, expected), (file, done.stderr)
     assert "error  " in here("evaluate", f"{trained}.cw", "rows", "--format", "csv", cwd=table).stdout
+
+
+@pytest.mark.parametrize("container", ["jsonl", "parquet", "pandas", "dicts"])
+def test_strings_that_are_numbers_are_a_warning(tmp_path, container):
+    """Where numbers are known from strings, as in what csv.DictReader reads; digits alone may be codes."""
+    columns = {"x": [f"{x:.2f}" for x in NUMBERS], "zip": cycled("00501", "94110"), "label": CLASSES}
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        reading = open_stream(contained(container, tmp_path, columns)).reading
+    told = "column 'x' ('0.50'): strings that are numbers, read as categories; convert them to numbers, or use "
+    [text] = [str(one.message) for one in found]
+    assert text.startswith(told) and reading.numbers == ()
+
+
+def test_a_model_of_a_table_reads_strings_of_dicts_as_its_cells(tmp_path):
+    """Of rows that come one by one to River, which have no first rows, strings are categories."""
+    path = tmp_path / "rows.csv"
+    path.write_text("x;town;label\n" + "".join(f"{k % 7},5;{'ab'[k % 2]};{'yn'[k % 7 > 2]}\n" for k in range(N)))
+    with warnings.catch_warnings(action="ignore"):
+        model = OnlineClassifier().fit_stream(path)
+    for cell, value in (("4,5", 4.5), ("NA", None), ("", None)):
+        rows = [{"x": x, "town": "a"} for x in (cell, value)]
+        first, second = model.predict_proba(rows)
+        assert first.tolist() == second.tolist()
+    river = pytest.importorskip("confidently.river", exc_type=ImportError).OnlineClassifier()
+    for k in range(4):
+        river.learn_one({"x": ("12,5", "1,234", "NA", 2.5)[k]}, k % 2)
+    assert set(river.weights) == {"x=12,5", "x=1,234", "x=NA", "x"}
 
 
 # --- the schema ------------------------------------------------------------------------------------------------------

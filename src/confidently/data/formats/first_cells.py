@@ -25,6 +25,7 @@ ROWS_TO_INFER = 1000
 MAX_VALUES = 1_000_000  # of JSON lines that are looked at
 MIN_CODES = 3  # different values that are not numbers, or times of day
 MIN_NUMBERS = 5  # that may be codes
+MIN_WRITTEN = 10  # numbers that are written as strings
 MIN_LIKE_CODES = 0.5  # of the numbers
 MIN_TEXTS, MIN_OWN_TEXTS = 20, 0.8  # cells of a column of text, and the part of them that are a text of their own
 MIN_TEXT_BYTES, MIN_WORDS = 24, 3  # of a cell that is a text
@@ -91,6 +92,15 @@ class Column(NamedTuple):
             return False
         own = {text for text in texts if is_long(text) and len(WORD.findall(text)) >= MIN_WORDS}
         return len(own) >= MIN_OWN_TEXTS * len(texts)
+
+    @property
+    def holds_written_numbers(self) -> bool:
+        """Whether its cells are strings, though numbers are known from them, and most are numbers with a fraction."""
+        cells = self.cells
+        if not (self.typed and cells.first):
+            return False
+        with_fraction = cells.numbers - cells.digits
+        return with_fraction >= MIN_WRITTEN and 2 * with_fraction > cells.numbers + self.others
 
     @property
     def is_mixed(self) -> bool:

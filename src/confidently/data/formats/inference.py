@@ -114,6 +114,7 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
     _say(said, form, numbers, codes)
     _say_of_texts(texts)
     _say_of_forms(formatted, rows.label, reading)
+    _say_of_written_numbers([column for column in others if column.holds_written_numbers])
     doubtful = [column for column in others if column.may_hold_dates]
     _say_of_date_formats([column for column in others if column not in (*formatted, *doubtful)])
     _say_of_doubtful_dates(doubtful)
@@ -295,6 +296,16 @@ def _say_of_doubtful_dates(columns: list[Column]) -> None:
         shown = [f"{column.name!r} ({column.cells.first.decode(errors='replace')})" for column in columns]
         what = "dates and other cells" if first.cells.dates else "times of day or durations"
         warn(f"{listed_columns(shown)}: {what}, read as categories; use --dates {typed(first.name)} to read dates")
+
+
+def _say_of_written_numbers(columns: list[Column]) -> None:
+    """Warn of columns of strings that are numbers, where numbers are known from strings."""
+    if columns:
+        shown = [f"{column.name!r} ({column.cells.first.decode(errors='replace')!r})" for column in columns]
+        warn(
+            f"{listed_columns(shown)}: strings that are numbers, read as categories; convert them to numbers, or use "
+            f"--category {typed(columns[0].name)} to leave them"
+        )
 
 
 def _say_of_date_formats(columns: list[Column]) -> None:
