@@ -30,6 +30,7 @@ from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import initial
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
+from confidently.views.trees import Trees
 from confidently.views.view import Labelled
 from tests.tables.tasks import MULTILABEL
 
@@ -466,7 +467,20 @@ def update_block(a: Arrays) -> None:
     _core.update_block(BLAS, a["G"], *rows, a["weights_of_update"], a["out"], 0, 3)
 
 
+def arrays_of_trees() -> Arrays:
+    """Two trees, and room for two more rows."""
+    view, generator = Trees(rounds=2, first=50), np.random.default_rng(0)
+    arrays, X = view.grown(view.new_arrays(2), Columns.alike(3, ZERO), 2), as_matrix(generator.normal(size=(50, 3)))
+    labels = generator.integers(0, 2, 50).astype(np.int32)
+    for n in (25, 25, 1):
+        arrays, _ = view.learn(arrays, Labelled(X, None, 0, labels[:n], None, None, None, 2), None)
+    assert len(arrays["trees.column"]) > 2
+    return {f"state.{key}": array for key, array in arrays.items()}
+
+
 def view_arrays(name: str) -> Arrays:
+    if name == "trees":
+        return arrays_of_trees()
     view = make_view(name, **({"n": 4} if name == "cosines" else {}))
     columns = Columns.named(["a", "b=x", "b=y"]) if name == "categories" else Columns.alike(3, ZERO)
     arrays = view.grown(view.new_arrays(2), columns, 2)
@@ -476,7 +490,11 @@ def view_arrays(name: str) -> Arrays:
 
 # features that the rows lack
 COUNTS = ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction", "cosines.key", "first.place")
-UNSEEN = (*(f"{name}: longer" for name in COUNTS), "cosines.direction: shorter", "cosines.direction: empty")
+UNREAD = tuple(f"trees.{name}: {way}" for name in ("scale", "gain") for way in WAYS)
+UNSEEN = (
+    *(f"{name}: longer" for name in COUNTS), "cosines.direction: shorter", "cosines.direction: empty",
+    "trees.kind: longer", "trees.base: longer", *UNREAD,
+)  # fmt: skip
 TERMS = ("first", "second", "size", "slots")
 
 

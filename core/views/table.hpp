@@ -29,11 +29,13 @@
 #include "views/pairs.hpp"
 #include "views/ranks.hpp"
 #include "views/standard.hpp"
+#include "views/trees.hpp"
 #include "views/unit.hpp"
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories>;
+using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories,
+                         Trees>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

@@ -60,6 +60,7 @@ from .views.ranks import Ranks as Ranks
 from .views.standard import Standard as Standard
 from .views.table import VIEWS as VIEWS
 from .views.table import make_view as make_view
+from .views.trees import Trees as Trees
 from .views.unit import Unit as Unit
 from .views.view import View as View
 

@@ -37,7 +37,9 @@ def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
     important, short = next(iter(facts["importances"])), ok("inspect", model, "--top", 1)
     assert f"\n{important}" in short and "--members" in short and "logistic" not in short
     found = {entry["member"]: entry["classes"] for entry in facts["weights"]}
-    assert set(found) == {name for name in stack.members_ if "cosines" not in name}  # which have none of features
+    assert set(found) == {
+        name for name in stack.members_ if not ("cosines" in name or "trees" in name)
+    }  # which have none of features
     weights = dict(zip(stack.members_, abs(stack.weights_), strict=True))
     assert weights[next(iter(found))] == max(weights[name] for name in found)
     [of_class] = found["logistic on standard without unit norm"]

@@ -114,7 +114,7 @@ def test_a_graph_predicts_what_the_regressor_does(rows, numbers, dtype):
     for found, expected in zip(session.run(None, {"X": given}), model.predict(given, return_std=True), strict=True):
         assert (found.shape, found.dtype) == (expected.shape, dtype)
         if dtype == "float64":
-            np.testing.assert_allclose(found, expected, rtol=1e-8)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)  # leaves are in single precision
         else:  # but for values that meet another bin
             assert np.mean(np.isclose(found, expected, rtol=1e-3)) > 0.99
 

@@ -28,7 +28,7 @@ def members():
 
 
 def stack():
-    found = new_stack(2, D, Columns.alike(D))
+    found = new_stack(2, D, Columns.alike(D), trees=False)
     found.prepare(as_matrix(turning()[0][:1000]))
     return found
 

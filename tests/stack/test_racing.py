@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix
 from confidently import AutoClassifier, OnlineClassifier, Standard, _core, load, merge
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
+from confidently.models.packing import packed
 from confidently.stack import racing
 from confidently.stack.choice import new_stack
 from confidently.stack.racing import DISPENSABLE, FIRST_RACE, MANY_CLASSES
@@ -62,7 +63,7 @@ def test_the_cost_of_a_removal_is_that_of_the_best_weights_without_it(before):
 def test_members_that_cost_little_are_dropped_once_it_is_time(before):
     stack, X, y = before
     assert stack.dropped == {}
-    names, forgetting = stack.names, [name for name in stack.names if "forget" in name]
+    names, forgetting = stack.names, [name for name in stack.names if "forget" in name or "trees" in name]
     later = stack_on(X, y)
     assert 0 < len(later.dropped) < len(names) - len(forgetting)
     assert set(later.dropped.values()) == {FIRST_RACE}
@@ -155,7 +156,7 @@ def test_an_error_after_a_race_brings_the_members_back(before):
     stack, X, y = before
     names, dropped = stack.names, stack.dropped
     weights = stack.state[WEIGHTS].copy()
-    states = [{name: array.copy() for name, array in member.state.items()} for member in stack.members]
+    states = {name: array.copy() for name, array in packed(stack).items()}
 
     def stop(row):
         if len(stack.members) < len(names):
@@ -165,9 +166,8 @@ def test_an_error_after_a_race_brings_the_members_back(before):
         stack.learn(as_matrix(X[FIRST_RACE - 1 :]), y[FIRST_RACE - 1 :], progress=stop)
     assert (stack.names, stack.dropped) == (names, dropped)
     np.testing.assert_array_equal(stack.state[WEIGHTS], weights)
-    for member, state in zip(stack.members, states, strict=True):
-        for name, array in state.items():
-            np.testing.assert_array_equal(member.state[name], array)
+    for name, array in packed(stack).items():
+        np.testing.assert_array_equal(array, states[name])
 
 
 @pytest.mark.long("three stacks of thousands of rows")

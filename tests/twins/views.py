@@ -11,6 +11,7 @@ from math import cos, floor, log, pi, sqrt
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 
 def unit(row, wanted=True):
@@ -301,6 +302,40 @@ class Categories:
         first = 1 if self.outputs == 1 else 0
         y = labels if self.numbers else [float(k + first in labels) for k in range(self.outputs)]
         self.rows.append((y, w, {j for j in present(row) if j in self.category}))
+
+
+class Trees:
+    """Trees of scikit-learn, asked through what it promises; rows are rounded to single precision."""
+
+    def __init__(self, kinds, n_classes, first, rounds):
+        self.kinds, self.n_classes, self.first, self.rounds = kinds, n_classes, first, rounds
+        self.rows, self.labels, self.weights = [], [], []
+        self.model, self.next = None, first
+
+    def whole(self, row):
+        absent = {"missing": np.nan, "plain": 0.0, "zero": 0.0}
+        return np.array([row.get(j, absent[kind]) for j, kind in self.kinds.items()], np.float32)
+
+    def see(self, row):
+        if self.model is None:
+            return {}
+        scores = self.model.decision_function(self.whole(row)[None])[0]
+        known = self.model.classes_
+        scores = {int(known[1]): float(scores)} if len(known) == 2 else dict(zip(known.tolist(), scores, strict=True))
+        return {k: max(-30.0, min(30.0, float(score))) for k, score in scores.items() if score}
+
+    def learn(self, row, labels, w):
+        self.rows.append(self.whole(row))
+        self.labels.append(labels[0])
+        self.weights.append(w)
+        if len(self.rows) < self.next:
+            return
+        n = len(self.rows)
+        if len(set(self.labels)) > 1:
+            self.model = HistGradientBoostingClassifier(
+                max_iter=self.rounds, l2_regularization=1.0, early_stopping=False, random_state=0
+            ).fit(np.array(self.rows), self.labels, self.weights)
+        self.next = n + max(20, int(n * min(max(0.25, n / 2000), 1)))
 
 
 class First:

@@ -61,7 +61,7 @@ def test_the_graph_predicts_the_same(view, settings, dtype):
     model = OnlineClassifier(view=view, **settings).fit(X[:200], y[:200])
     X = X.astype(dtype)
     label, p = session_of(model, dtype).run(["label", "probabilities"], {"X": X})
-    near = 1e-4 if dtype == "float32" else 1e-9
+    near = 1e-4 if dtype == "float32" else 1e-6 if view == "trees" else 1e-9
     assert np.allclose(p, model.predict_proba(X), rtol=0.0, atol=near)
     scores = np.sort(model.decision_function(X), axis=1)
     certain = scores[:, -1] - scores[:, -2] > near
@@ -74,7 +74,8 @@ def test_two_classes_and_labels(view):
     for labels in (y > 0, np.column_stack([y == 0, y == 1])):
         model = OnlineClassifier(view=view).fit(X[:200], labels[:200])
         _, p = session_of(model, "float64").run(["label", "probabilities"], {"X": X})
-        assert np.allclose(p, model.predict_proba(X), rtol=1e-9, atol=1e-12)
+        near = 1e-6 if view == "trees" else 1e-9  # sums of leaves are in single precision there
+        assert np.allclose(p, model.predict_proba(X), rtol=near, atol=1e-12)
 
 
 @pytest.mark.parametrize("view", ["standard", "standard,pairs"])

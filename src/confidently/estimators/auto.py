@@ -82,6 +82,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
         or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
         kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
+    trees : bool, default=True
+        Whether there are members on boosted trees, where these can help: for tables. See :class:`confidently.Trees`.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -159,6 +161,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         dtype: str = "float64",
         coverage_by: str | int | None = None,
         encoder: Any = None,
+        trees: bool = True,
         verbose: bool = False,
     ) -> None:
         self.members = members
@@ -170,6 +173,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         self.dtype = dtype
         self.coverage_by = coverage_by
         self.encoder = encoder
+        self.trees = trees
         self.verbose = verbose
 
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
@@ -178,7 +182,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         return 1 if shape is None else default_passes(*shape)
 
     def _new_stack(self, multilabel: bool, **options: Any) -> Stack:
-        return new_stack(multilabel=multilabel, **options)
+        return new_stack(multilabel=multilabel, **options, trees=self.trees)
 
     def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> Stack:
         return (LabelStack if multilabel else Stack)(plans, **options)
@@ -264,6 +268,8 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
         or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
         kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
+    trees : bool, default=True
+        Whether there are members on boosted trees, where these can help: for tables. See :class:`confidently.Trees`.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -334,6 +340,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         bounds: Bounds | None = None,
         coverage_by: str | int | None = None,
         encoder: Any = None,
+        trees: bool = True,
         verbose: bool = False,
     ) -> None:
         self.members = members
@@ -344,6 +351,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         self.bounds = bounds
         self.coverage_by = coverage_by
         self.encoder = encoder
+        self.trees = trees
         self.verbose = verbose
 
     def _check_members(self, members: Any) -> None:
@@ -361,7 +369,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         super()._follow_parameters()
 
     def _new_stack(self, multilabel: bool, **options: Any) -> NumberStack:
-        return new_number_stack(**options, bounds=check_bounds(self.bounds))
+        return new_number_stack(**options, bounds=check_bounds(self.bounds), trees=self.trees)
 
     def _saved_parameters(self) -> dict[str, Any]:
         return super()._saved_parameters() | {"one_dimensional": self._one_dimensional}

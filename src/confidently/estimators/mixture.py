@@ -46,6 +46,7 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
 
     def _check_parameters(self, partial: bool) -> None:
         check_choice("dtype", self.dtype, DTYPES)
+        check_choice("trees", self.trees, (True, False))
         check_training(self, partial)
         if not isinstance(self.members, str) or self.members != AUTO:
             self._check_members(self.members)
@@ -63,7 +64,8 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
             member._check_parameters(partial=False)
 
     def _saved_parameters(self) -> dict[str, Any]:
-        return saved_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
+        saved = saved_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
+        return saved if self.trees else saved | {"trees": False}
 
     @property
     def _is_seen_by_default(self) -> bool:

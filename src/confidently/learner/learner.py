@@ -320,6 +320,17 @@ class Learner(Predictor):
         if self.size != size:
             _, self.state = self.covariance.grown(self.state, size, self.size)
 
+    def settle(self, shuffled: bool = False) -> None:
+        """End training on rows, for good if they came in random order, and let sets of classes follow misses again."""
+        if shuffled:
+            self.settle_view()
+        super().settle(shuffled)
+
+    def settle_view(self) -> None:
+        """Let the view end training on rows in random order."""
+        if self.view is not None:
+            self.state = self.state | self.view.settled(self.state, self.task.regression)
+
     def _learn_products(
         self, examples: Examples, calibrate: bool, progressive: Progressive,
         progress: Callable[[int], None] | None, log: _core.UndoLog | None,

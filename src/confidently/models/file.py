@@ -94,6 +94,7 @@ class SavedClassifier:
     calibration: Literal["progressive"] | None = None
     class_weight: str | list[tuple[Name, float]] | None = None
     n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None
+    trees: bool = True
 
 
 @dataclass
@@ -107,6 +108,7 @@ class SavedRegressor:
     random_state: Count | None = None
     one_dimensional: bool = True
     members: Literal["auto"] | None = None
+    trees: bool = True
 
 
 class SavedView(TypedDict):

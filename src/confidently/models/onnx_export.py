@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 OPSET = 17
+ML_OPSET = 3  # of trees
 IR_VERSION = 8  # as old as the opset
 TYPES = ("float32", "float64")
 OF_NUMBERS = ("variable", "std")  # outputs of regressions
@@ -160,9 +161,9 @@ def finished(graph: Graph, n_features: int, outputs: list[Any], feature_names: l
 
     rows = helper.make_tensor_value_info("X", _type(graph), ["n", n_features])
     whole = helper.make_graph(graph.nodes, "confidently", [rows], outputs, graph.constants)
-    model = helper.make_model(
-        whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
-    )
+    used = {node.domain: {"": OPSET}.get(node.domain, ML_OPSET) for node in graph.nodes} | {"": OPSET}
+    opsets = [helper.make_opsetid(domain, version) for domain, version in used.items()]
+    model = helper.make_model(whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=opsets)
     if feature_names is not None:
         helper.set_model_props(model, {"feature_names": "\n".join(feature_names)})
     checker.check_model(model, full_check=True)

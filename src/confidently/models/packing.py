@@ -122,7 +122,9 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         from ..stack.number_choice import new_number_stack
 
         untrained = new_number_stack if regression else partial(new_stack, multilabel=kind is LabelStack)
-        stack.continue_early(header.early, of_early, untrained(dtype=str(dtype)))
+        stack.continue_early(
+            header.early, of_early, untrained(dtype=str(dtype), trees=header.estimator.get("trees", True))
+        )
     for member in members:
         if isinstance(member, Generative):
             member.check_values()

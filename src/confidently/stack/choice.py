@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
 from .class_means import ClassMeans
+from .forests import trees_for
 from .label_stack import LabelStack
 from .naive_bayes import NaiveBayes
-from .plan import Plan, plan
+from .plan import Choose, Plan, plan
 from .racing import MANY_CLASSES
 from .stack import Stack
 
@@ -51,6 +52,7 @@ FEW_COSINES = 100  # of a member with all covariances that forgets, which costs 
 MIN_EMBEDDED, MAX_EMBEDDED = 32, 1536  # columns of embeddings, of which members learn all covariances
 UNIT = 1e-3  # difference of the norms of embeddings from 1
 ONE_SCALE = 1 / 3  # deviation that all but a twentieth of their columns have, relative to the median
+HEAVY = 10.0  # kurtosis of a column that half of the columns of embeddings do not reach
 ROWS_TO_COMPARE = 10  # rows from which on columns have a deviation
 # Twice the expected exponent of the kernel between two rows of independent columns.
 WIDE, MEDIUM, NARROW = 1.0, 3.0, 10.0
@@ -151,17 +153,20 @@ def _categories(columns: Columns, plain: np.ndarray, used: np.ndarray, n: int) -
 
 
 def _have_one_scale(values: np.ndarray, used: np.ndarray, row: np.ndarray, n: int) -> bool:
-    """Return whether n rows of nonzero values have unit norm, both signs, and columns of about the same size."""
+    """Return whether n rows of nonzero values have unit norm, both signs, and columns of about the same size.
+
+    Columns of tables that were standardized and scaled have that, too, but mostly heavy tails.
+    """
     lengths = np.sqrt(np.bincount(row, values**2, n))
     if n == 0 or np.abs(lengths - 1.0).max() > UNIT or values.min(initial=0.0) >= 0.0:
         return False
     if n < ROWS_TO_COMPARE:
         return True
-    rows = np.maximum(np.bincount(used), 1)
-    means, squares = (np.bincount(used, values**power) / n for power in (1, 2))
-    deviations = np.sqrt(np.maximum(squares - means**2, 0.0))[rows > 0]
-    low, middle = np.quantile(deviations, (0.05, 0.5))
-    return bool(low >= ONE_SCALE * middle)
+    m, second, third, fourth = (np.bincount(used, values**power) / n for power in (1, 2, 3, 4))
+    variances = np.maximum(second - m**2, 0.0)
+    low, middle = np.quantile(np.sqrt(variances), (0.05, 0.5))
+    tails = fourth - 4.0 * m * third + 6.0 * m**2 * second - 3.0 * m**4
+    return bool(low >= ONE_SCALE * middle and np.median(tails) <= HEAVY * np.median(variances) ** 2)
 
 
 def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Plan]:
@@ -189,7 +194,7 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     words = seen.is_wide
     few = X.shape[0] < ROWS_TO_CHOOSE  # for quantiles
     if 0 < numbers <= MANY and not words:
-        return _of_narrow_tables(width, dtype, few)
+        return _of_narrow_tables(width, dtype, few) + _of_trees(X.shape[0], d, n_classes, dtype)
     few_classes = n_classes <= MANY_CLASSES
     made = partial(_gaussian, dtype=dtype)
     wide = numbers > MANY and plain < MANY
@@ -215,13 +220,17 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
             made(AROW(r=0.1), [make_view(base), FIRST], name=base, correlated=True),
             made(Logistic(), base, 3.0, forget=0.1),
             made(Logistic(), base, 3.0, forget=0.01),
+            *_of_trees(X.shape[0], d, n_classes, dtype),
         ]
     if wide:
         found.append(made(AROW(r=0.1), "unit,cosines"))
+        found += _of_trees(X.shape[0], d, n_classes, dtype)
         if seen.filled >= FILLED:
             found.append(_widest(width, few, dtype, most=None))
     if (narrow := seen.by_kind(1 if n_classes <= 2 else min(n_classes, MAX_STATISTICS))) is not None:
-        found += _of_narrow_tables(narrow.width, dtype, few, narrow.view)
+        found += _of_narrow_tables(narrow.width, dtype, few, narrow.view) + _of_trees(
+            X.shape[0], narrow.columns, n_classes, dtype, narrow.view
+        )
         if numbers and seen.categories:  # statistics blur a kernel where numbers alone tell the class
             kernel, alone = _kernel(NARROW, numbers), Categories(n=0, outputs=0)
             found.append(made(AROW(), kernel, name="narrow cosines of numbers", correlated=True, before=alone))
@@ -321,6 +330,13 @@ def _of_narrow_tables(width: float, dtype: str, few: bool, before: Categories | 
     return found
 
 
+def _of_trees(rows: int, d: int, n_classes: int, dtype: str, before: Categories | None = None) -> list[Plan]:
+    """Return the members on trees, for so many first rows and columns."""
+    made = partial(_gaussian, Logistic(), dtype=dtype, before=before)
+    forests = trees_for(rows, d, 1 if n_classes <= 2 else n_classes)
+    return [made(view, name=name)._replace(of_streams=of_streams) for name, view, of_streams in forests]
+
+
 def _of_embeddings(dtype: str) -> list[Plan]:
     """Return the members for rows of unit norm whose columns have one scale: few, since rows are often few.
 
@@ -334,11 +350,20 @@ def _of_embeddings(dtype: str) -> list[Plan]:
 
 def new_stack(
     n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
-    multilabel: bool = False,
+    multilabel: bool = False, trees: bool = True,
 ) -> Stack:  # fmt: skip
-    """Return a stack whose members the first rows will choose."""
+    """Return a stack whose members the first rows will choose; without ``trees``, these are not among them."""
     kind, chosen = (LabelStack, choose_for_labels) if multilabel else (Stack, choose)
-    return kind((), partial(chosen, dtype=dtype), n_classes, n_features, columns, dtype)
+    return kind((), partial(chosen_with(trees, chosen), dtype=dtype), n_classes, n_features, columns, dtype)
+
+
+def chosen_with(trees: bool, choose: Choose) -> Choose:
+    """Return what chooses members, without those on trees unless they are wanted."""
+    return choose if trees else partial(_without_trees, choose)
+
+
+def _without_trees(choose: Choose, *first: Any, **others: Any) -> list[Plan]:
+    return [one for one in choose(*first, **others) if not one.is_on_trees]
 
 
 def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:

@@ -109,6 +109,7 @@ class Choosing(Members):
         assert self._choose is not None
         first = None if targets is None else targets[:ROWS_TO_CHOOSE]
         plans = self._choose(X, self.columns, n_classes, **({} if first is None else {"targets": first}))
+        plans = [one for one in plans if one.of_streams in (None, not self.shuffled)]
         return self._lasting(plans) if self.shuffled else plans, first
 
     def _begun(self, after: Early, n_classes: int) -> Self:

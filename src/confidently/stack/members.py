@@ -27,7 +27,7 @@ from .averaging import Mean, with_slope
 from .class_means import RARITIES, ClassMeans
 from .following import Following
 from .moves import Moves
-from .plan import Member, Plan
+from .plan import Member, Plan, sees_trees
 from .racing import next_race
 
 if TYPE_CHECKING:
@@ -106,11 +106,12 @@ class Members(Following, Promising):
         self._begin_mixture()
 
     def _begin_mixture(self) -> None:
-        """Make the mixture's arrays: the weights of the mean of the members."""
+        """Make the mixture's arrays: the weights of the mean of the members that do not wait for trees to grow."""
         n = len(self.members)
         shapes = self.shapes(n, self.n_classes, self.rests, self.logs)
         self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
-        self.state[WEIGHTS][:] = 1.0 / n
+        begins = np.array([not (isinstance(member, Learner) and sees_trees(member.view)) for member in self.members])
+        self.state[WEIGHTS][:] = begins / begins.sum() if begins.any() else 1.0 / n
 
     def __copy__(self) -> Self:
         """Return a stack that may grow and learn features without this one."""
@@ -336,7 +337,15 @@ class Members(Following, Promising):
                 member.state = with_slope(member.state, slope)
             self._take_mean(np.array(self.mean.weights))
         self.mean = Mean()
+        if shuffled:
+            self.settle_view()
         super().settle(shuffled)
+
+    def settle_view(self) -> None:
+        """Let the views end training on rows in random order."""
+        for member in self.members:
+            if isinstance(member, Learner):
+                member.settle_view()
 
     def _take_mean(self, weights: np.ndarray) -> None:
         """Let the longest window, the only one of rows in random order, have the mean weights."""

@@ -22,7 +22,18 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
-from .choice import MANY, MAX_BINNED, MAX_FOLLOWED, MAX_PAIRS, MAX_STATISTICS, PAIR_TERMS, look, new_stack
+from .choice import (
+    MANY,
+    MAX_BINNED,
+    MAX_FOLLOWED,
+    MAX_PAIRS,
+    MAX_STATISTICS,
+    PAIR_TERMS,
+    chosen_with,
+    look,
+    new_stack,
+)
+from .forests import trees_for
 from .logs import are_worth_learning
 from .number_stack import NumberStack
 from .plan import Plan, plan
@@ -78,6 +89,8 @@ def choose_numbers(
             if name == "standard":
                 logs.append(of_narrow(f"cosines of {name}", before, "full", prior, log=True))
         found.append(of_narrow(f"standard, forget {FORGET:g}", standard, DIAGONAL, forget=FORGET))
+        for name, view, of_streams in trees_for(X.shape[0], narrow.columns, n_classes):
+            found.append(of_narrow(name, view, "full")._replace(of_streams=of_streams))
         for n in (FEW_BINS_OF_RESTS if few else BINS_OF_RESTS) if narrow.width <= MAX_BINNED else BINS_OF_RESTS[:1]:
             if narrow.width > MAX_PAIRS:
                 break
@@ -92,10 +105,10 @@ def choose_numbers(
 
 def new_number_stack(
     n_classes: int = 1, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
-    bounds: Bounds | None = None,
+    bounds: Bounds | None = None, trees: bool = True,
 ) -> NumberStack:  # fmt: skip
-    """Return a stack of regressions whose members the first rows will choose."""
-    choose = partial(choose_numbers, dtype=dtype)
+    """Return a stack of regressions whose members the first rows will choose, perhaps without those on trees."""
+    choose = partial(chosen_with(trees, choose_numbers), dtype=dtype)
     return NumberStack((), choose, n_classes, n_features=n_features, columns=columns, dtype=dtype, bounds=bounds)
 
 

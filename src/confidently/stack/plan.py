@@ -10,6 +10,8 @@ from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..tasks.targets import UNBOUNDED
 from ..views.columns import Columns
+from ..views.trees import Trees
+from ..views.view import View
 from .generative import Generative
 
 Member = Learner | Generative
@@ -34,6 +36,8 @@ class Plan(NamedTuple):
         Of a learner, as :func:`plan` takes it.
     multilabel : bool
         Whether it learns label sets.
+    of_streams : bool, optional
+        Whether it is of rows in the order of a stream, or of rows in random order; by default of both.
     """
 
     name: str
@@ -43,11 +47,22 @@ class Plan(NamedTuple):
     log: bool = False
     recipe: Recipe | None = None
     multilabel: bool = False
+    of_streams: bool | None = None
+
+    @property
+    def is_on_trees(self) -> bool:
+        """Whether it learns the scores of trees."""
+        return self.recipe is not None and sees_trees(self.recipe.view)
 
     @property
     def forget(self) -> float:
         """The fraction of what it knows that it forgets per row."""
         return 0.0 if self.recipe is None else float(self.recipe.others.get("forget", 0.0))
+
+
+def sees_trees(view: View | None) -> bool:
+    """Return whether a view makes the scores of trees."""
+    return view is not None and isinstance(view.views[-1], Trees)
 
 
 def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False, log: bool = False) -> Plan:

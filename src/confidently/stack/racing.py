@@ -10,7 +10,7 @@ from ..covariances.state import State
 from ..learner.learner import Learner
 from .averaging import Mean
 from .class_means import ClassMeans
-from .plan import Member
+from .plan import Member, sees_trees
 
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
 DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member, where all of a bit is at stake
@@ -82,8 +82,8 @@ class Racing:
         It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
         member whose removal costs least goes first, as long as that is below .001 nats per row, or less where classes
         are rare: times :attr:`at_stake`. Members that forget
-        stay, since they are missed only when the data change, and so do means of classes, which new classes need. With
-        few mistakes, there is nothing yet to compare.
+        stay, since they are missed only when the data change, and so do means of classes, which new classes need, and
+        trees, which are worth more on more rows. With few mistakes, there is nothing yet to compare.
 
         Parameters
         ----------
@@ -136,7 +136,9 @@ def next_race(rows: int) -> int:
 
 
 def _stays(member: Member) -> bool:
-    return isinstance(member, ClassMeans) or (isinstance(member, Learner) and member.settings.forget > 0)
+    if not isinstance(member, Learner):
+        return isinstance(member, ClassMeans)
+    return member.settings.forget > 0 or sees_trees(member.view)
 
 
 def _products(member: Member) -> int:

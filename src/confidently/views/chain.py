@@ -187,6 +187,9 @@ class Chain(View):
             arrays |= changed
         return arrays, seen
 
+    def settled(self, state: Arrays, regression: bool) -> Arrays:
+        return _joined(view.settled(state, regression) for view in self.parts)
+
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         for view in self.parts:
             x = view.exported(graph, x, state)

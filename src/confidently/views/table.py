@@ -17,13 +17,14 @@ from .naive_bayes import NaiveBayesScale
 from .pairs import Pairs
 from .ranks import Ranks
 from .standard import Standard
+from .trees import Trees
 from .unit import Unit
 from .view import View
 
 # In the order of core/views/table.hpp.
 VIEWS: dict[str, type[View]] = {
     cls.name: cls
-    for cls in (Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories)
+    for cls in (Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories, Trees)
 }
 NONE = "none"
 AUTO = "auto"  # instead of a view: the first rows choose it

@@ -239,6 +239,10 @@ class View(Parametric):
         )  # fmt: skip
         return self.arrays(state), SeenRows(*seen)
 
+    def settled(self, state: Arrays, regression: bool) -> Arrays:
+        """Return arrays that change when training on rows in random order has ended."""
+        return {}
+
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         """Add what the view makes of dense rows to a graph, and return its name."""
         raise NotImplementedError

@@ -21,7 +21,7 @@ VIEW_OPTIONS = [
     click.option(
         "--view",
         metavar="NAME,...",
-        help="Transform rows: none, unit, standard, ranks, bins, idf, nb, pairs, cosines, first, categories.  "
+        help="View: none, unit, standard, ranks, bins, idf, nb, pairs, cosines, first, categories, trees.  "
         "[default: standard for numbers]",
     ),
     click.option(

@@ -235,7 +235,10 @@ class LearnerTraining(TrainingLoop):
     def end_pass(self) -> None:
         """Complete a pass: check that there are classes to discriminate, and validate the model."""
         self.check_learned()
-        position, validation = self.position, self._validation()
+        position, learner = self.position, self.learner.learner
+        if learner.shuffled and not position.passes:
+            learner.settle_view()  # what is validated is what will be saved
+        validation = self._validation()
         position.end_pass()
         if validation is not None:
             self._judge(validation)

@@ -1,0 +1,255 @@
+"""Trees: the same as scikit-learn's, grown when and on what the page says, kept in files, merged, and left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+import confidently
+from confidently import AutoClassifier, AutoRegressor, ModelFileError, OnlineClassifier, OnlineRegressor, Trees, merge
+from confidently.data.memory.matrix import as_matrix
+from confidently.models import file
+from confidently.views.columns import MISSING, ZERO, Columns
+from confidently.views.trees import COUNTS, ROWS, WEIGHT
+from confidently.views.view import Labelled
+
+N, D = 700, 4
+HOW = {"l2_regularization": 1.0, "early_stopping": False, "random_state": 0}
+
+
+def table(n=N, seed=0):
+    """Rows whose class is a checkerboard of two columns, in single precision."""
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, D)).astype(np.float32).astype(float)
+    return X, ((X[:, :2] > 0).sum(axis=1) % 2).astype(np.int32)
+
+
+def grown(view, kind=ZERO, n_classes=2):
+    return view.grown(view.new_arrays(n_classes), Columns.alike(D, kind), n_classes)
+
+
+def learned(view, arrays, X, labels, n_classes=2, targets=None, weight=None, start=None):
+    labelled = Labelled(as_matrix(X), None, 0, labels, start, weight, None, n_classes, targets)
+    return view.learn(arrays, labelled, None)
+
+
+def scores(view, arrays, X):
+    seen, found = view.see(arrays, as_matrix(X), 0, len(X)), np.zeros((len(X), len(arrays["trees.base"])))
+    for row in range(len(X)):
+        part = slice(seen.start[row], seen.start[row + 1])
+        found[row, seen.columns[part]] = seen.values[part]
+    return found
+
+
+def growths(view, n, piece=1):
+    """After how many rows trees have grown."""
+    X, y = table(n)
+    arrays, found, before = grown(view), [], 0.0
+    for first in range(0, n, piece):
+        arrays, _ = learned(view, arrays, X[first : first + piece], y[first : first + piece])
+        if arrays[COUNTS][1] < before + piece:
+            found.append(first + piece)
+        before = arrays[COUNTS][1]
+    return found
+
+
+# --- what they are ------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_those_of_scikit_learn():
+    view, (X, _) = Trees(first=N, rounds=20), table()
+    targets = np.column_stack([X[:, 0] * X[:, 1], 100.0 + 5.0 * np.sin(3.0 * X[:, 2])])
+    arrays, _ = learned(view, grown(view, n_classes=2), X, np.zeros(N, np.int32), 2, targets)
+    for k, own in enumerate(targets.T):
+        standard = (own - own.mean()) / own.std()
+        model = HistGradientBoostingRegressor(max_iter=20, **HOW).fit(X, standard)
+        assert np.allclose(scores(view, arrays, X)[:, k], model.predict(X), atol=1e-6)
+
+
+def test_labels_are_those_of_scikit_learn():
+    view, (X, y) = Trees(first=N, rounds=20), table()
+    has = np.column_stack([y, X[:, 2] > 0.3, np.zeros(N)]).astype(bool)  # no row has the last one
+    start = np.concatenate([[0], np.cumsum(has.sum(axis=1))])
+    arrays, _ = learned(view, grown(view, n_classes=3), X, np.nonzero(has)[1].astype(np.int32), 3, start=start)
+    found = scores(view, arrays, X)
+    for k in range(2):
+        model = HistGradientBoostingClassifier(max_iter=20, **HOW).fit(X, has[:, k])
+        assert np.allclose(found[:, k], model.decision_function(X), atol=1e-5)
+    assert not found[:, 2].any()
+
+
+def test_weights_count_and_missing_values_have_a_side_of_their_own():
+    X, y = table()
+    generator = np.random.default_rng(1)
+    weight, gone = generator.choice([0.5, 3.0], N), generator.random((N, D)) < 0.2
+    view, there = Trees(first=N, rounds=20), ~gone
+    rows = csr_array((X[there], np.nonzero(there)[1], np.concatenate([[0], np.cumsum(there.sum(axis=1))])), (N, D))
+    arrays, _ = learned(view, grown(view, MISSING), rows, y, weight=weight)
+    X[gone] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=20, **HOW).fit(X, y, weight)
+    found = view.see(arrays, as_matrix(rows), 0, N).values
+    assert np.allclose(found, np.clip(model.decision_function(X), -30, 30), atol=1e-5)
+
+
+def test_threads_change_nothing():
+    from threadpoolctl import threadpool_limits
+
+    X, y = table(5000)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(OnlineClassifier("logistic", view=Trees()).fit(X, y).decision_function(X))
+    assert np.array_equal(*found)
+
+
+# --- when they grow -----------------------------------------------------------------------------------------------
+
+
+def test_they_grow_often_while_rows_are_few_and_then_when_these_have_doubled():
+    assert growths(Trees(rounds=1), 800) == [100, 125, 156, 195, 243, 303, 378, 472, 590, 764]
+    assert growths(Trees(rounds=1, first=2000), 9000, 1000) == [2000, 4000, 8000]
+
+
+def test_a_window_has_the_last_rows_and_grows_steadily():
+    view = Trees(rounds=2, first=100, window=200, every=50)
+    assert growths(view, 500)[-4:] == [343, 393, 443, 493]
+    X, y = table(N)
+    turned = np.where(np.arange(N) < 450, y, 1 - y)
+    arrays, _ = learned(view, grown(view), X, turned.astype(np.int32))
+    only, _ = learned(Trees(rounds=2, first=200), grown(view), X[493:693], turned[493:693].astype(np.int32))
+    assert arrays["trees.threshold"].tolist() == only["trees.threshold"].tolist()
+    assert len(view.packed(arrays, D)[WEIGHT]) == 200
+
+
+def test_fit_grows_at_the_end_and_keeps_no_rows():
+    X, y = table(N)
+    model = OnlineClassifier("logistic", view=Trees(rounds=20), shuffle=True).fit(X, y)
+    other = HistGradientBoostingClassifier(max_iter=20, **HOW)
+    order = np.argsort(model.decision_function(X))
+    assert np.corrcoef(other.fit(X, y).decision_function(X)[order], model.decision_function(X)[order])[0, 1] > 0.98
+    state = model.learner_.state
+    assert state[COUNTS].tolist() == [0.0, 0.0, N, 0.0]
+    assert state[ROWS].shape == (0, D)
+
+
+@pytest.mark.parametrize("labels", [np.zeros(300, np.int32), np.arange(300, dtype=np.int32) >= 299])
+def test_one_class_so_far_grows_nothing_and_the_next_one_soon(labels):
+    X, _ = table(300)
+    view = Trees(first=100, rounds=5)
+    arrays, seen = learned(view, grown(view), X, labels.astype(np.int32))
+    assert not len(seen.values)
+    arrays, _ = learned(view, arrays, *table(100))
+    assert len(arrays["trees.root"]) == 5
+
+
+def test_constant_and_huge_columns():
+    X, y = table()
+    X[:, 2], X[:, 3] = 7.0, np.where(y, 1e90, -1e90)
+    model = OnlineClassifier("logistic", view=Trees(rounds=5)).fit(X, y)
+    assert model.score(X, y) == 1.0
+
+
+# --- in files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, OnlineRegressor])
+def test_training_continues_from_a_file(kind, tmp_path):
+    X, y = table(900)
+    view = Trees(rounds=5, window=300, every=100)
+    options = {"classes": [0, 1]} if kind is OnlineClassifier else {}
+    whole = kind(view=view).partial_fit(X, y, **options)
+    for at in (50, 130, 555):
+        part = kind(view=view).partial_fit(X[:at], y[:at], **options)
+        part.save(tmp_path / "model")
+        confidently.load(tmp_path / "model").partial_fit(X[at:], y[at:]).save(tmp_path / "continued")
+        whole.save(tmp_path / "whole")
+        assert (tmp_path / "continued").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+DAMAGE = {
+    "a cycle": ("trees.right", 0, lambda a: a.__setitem__(0, 0)),
+    "a child behind all nodes": ("trees.right", 0, lambda a: a.__setitem__(0, len(a) + 5)),
+    "a child in another tree": ("trees.right", 0, lambda a: a.__setitem__(0, len(a) - 1)),
+    "a column that is not there": ("trees.column", 0, lambda a: a.__setitem__(0, D)),
+    "an inner node at the end": ("trees.column", 0, lambda a: a.__setitem__(-1, 0)),
+    "a score that is not there": ("trees.output", 0, lambda a: a.__setitem__(0, 2)),
+    "a root behind all nodes": ("trees.root", 0, lambda a: a.__setitem__(-1, 10**6)),
+    "roots in another order": ("trees.root", 0, lambda a: a.__setitem__(1, 0)),
+    "no number": ("trees.threshold", 0, lambda a: a.__setitem__(0, np.nan)),
+    "other rows": (COUNTS, 0, lambda a: a.__setitem__(0, 3)),
+    "a negative count": (COUNTS, 0, lambda a: a.__setitem__(2, -1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_trees_are_refused(damage, tmp_path):
+    X, y = table()
+    OnlineClassifier(view=Trees(rounds=3)).partial_fit(X, y, classes=[0, 1]).save(tmp_path / "model")
+    contents = file.read(tmp_path / "model", file.LINEAR)
+    header = {name: value for name, value in file.peeked(tmp_path / "model").items() if name not in ("crc32", "format")}
+    name, _, change = DAMAGE[damage]
+    arrays = {key: array.copy() for key, array in contents.arrays.items()}
+    change(arrays[name])
+    file.write(tmp_path / "damaged", header, arrays)
+    with pytest.raises(ModelFileError):
+        confidently.load(tmp_path / "damaged")
+
+
+# --- merged, and in stacks ----------------------------------------------------------------------------------------
+
+
+def test_a_merged_model_has_the_mean_of_the_trees():
+    models = [OnlineClassifier("logistic", view=Trees(rounds=5), shuffle=True).fit(*table(N, seed)) for seed in (0, 1)]
+    merged, (X, _) = merge(models), table(50, 2)
+    found, *own = (scores(model.learner_.view, model.learner_.state, X) for model in (merged, *models))
+    assert np.allclose(found, np.mean(own, axis=0), atol=1e-6)
+
+
+def test_a_checkerboard_of_three_columns():
+    generator = np.random.default_rng(0)
+    X = generator.uniform(-1, 1, (3000, 6))
+    y = ((X[:, :3] > 0).sum(axis=1) + (generator.random(3000) < 0.1)) % 2
+    train, test = slice(0, 2000), slice(2000, None)
+    errors = {
+        trees: 1 - AutoClassifier(trees=trees).fit(X[train], y[train]).score(X[test], y[test])
+        for trees in (True, False)
+    }
+    assert errors[True] < 0.18 < 0.2 < errors[False]
+
+
+@pytest.mark.parametrize("kind", [AutoClassifier, AutoRegressor])
+def test_stacks_have_them_where_columns_are_few(kind):
+    X, y = table(1200)
+
+    def names(X, **options):
+        return [name for name in kind(**options).fit(X, y).learner_.names if "trees" in name]
+
+    assert [name.rpartition(" on ")[2] for name in names(X)] == ["trees"]
+    assert not names(X, trees=False)
+    words = np.eye(1200)[:, :600]
+    assert not names(words)
+    stream = kind().partial_fit(X, y, **({"classes": [0, 1]} if kind is AutoClassifier else {}))
+    found = [name.rpartition(" on ")[2] for name in stream.learner_.names if "trees" in name]
+    assert found == ["trees of the last 16,000 rows", "trees of the last 2,000 rows"]
+
+
+def test_without_trees_is_kept_in_the_file(tmp_path):
+    X, y = table(300)
+    AutoClassifier(trees=False).partial_fit(X[:50], y[:50], classes=[0, 1]).save(tmp_path / "model")
+    loaded = confidently.load(tmp_path / "model").partial_fit(X[50:], y[50:])
+    assert loaded.trees is False
+    assert not [name for name in loaded.learner_.names if "trees" in name]
+
+
+def test_features_that_split_are_important():
+    X, y = table(2000)
+    found = OnlineClassifier("logistic", view=Trees()).fit(X, y).feature_importances_
+    assert found[:2].sum() > 0.9
+
+
+@pytest.mark.parametrize("name", ["rounds", "first", "window", "every"])
+@pytest.mark.parametrize("value", [0, 2.5, "3", True])
+def test_parameters_are_checked(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        Trees(**{name: value})
