@@ -808,6 +808,10 @@ CALLS = {
     "DictLearner.restore": restore(lambda: _core.DictLearner(-1, 100)),
     "DictLearner.bind": Call(state_of_two_classes, bind, ("state.weights: shorter",)),
     "ArrowColumn.__init__": Call(arrow_arrays, feed, ("start: longer",)),
+    "grow_trees": Call(
+        lambda: {"rows": np.ones((4, 2), np.float32), "targets": np.ones((4, 1)), "weight": np.ones(4)},
+        lambda a: _core.grow_trees(a["rows"], a["targets"], a["weight"], "classes", 2, 3),
+    ),
     **{f"see {name}": see(name) for name in VIEWS if name != "nb"},
     "see nb": see("nb", ("nb.rows: shorter", "nb.rows: empty")),
     **{f"see_and_learn {name}": see_and_learn(name) for name in VIEWS},

@@ -9,6 +9,7 @@
 #include "bindings/learner.hpp"
 #include "bindings/state_arrays.hpp"
 #include "rules/normal.hpp"
+#include "views/growing.hpp"
 #include "views/table.hpp"
 
 namespace confidently::python {
@@ -129,10 +130,66 @@ void index(const Dict& state) {
     PairTable::open(StateArrays{state}).index();
 }
 
+using PythonTrees = nb::typed<nb::tuple, Vector<std::int32_t>, Vector<float>, Vector<std::int32_t>, Vector<std::int8_t>,
+                              Vector<std::int32_t>, Vector<std::int32_t>, Vector<double>, Vector<double>>;
+
+// Trees of rows of these weights. targets: numbers; with `classes` one column, the classes; with `labels` whether rows
+// have each.
+PythonTrees grow_trees(Input<float, 2> rows, Input<double, 2> targets, Input<double, 1> weight, const std::string& kind,
+                       std::int64_t outputs, int rounds) {
+    const auto n = static_cast<std::int64_t>(rows.shape(0)), d = static_cast<std::int64_t>(rows.shape(1));
+    const auto k = static_cast<std::int64_t>(targets.shape(1));
+    require(
+        n > 0 && n < (std::int64_t(1) << 31) && std::int64_t(targets.shape(0)) == n && std::int64_t(weight.size()) == n,
+        "the numbers of rows, targets and weights must be the same, and positive");
+    require(kind == "classes" ? k == 1 : k >= 1 && k <= outputs, "the targets do not match the scores");
+    GrownTrees trees;
+    {
+        nb::gil_scoped_release release;
+        const BinnedRows binned(rows.data(), n, d);
+        Booster booster(binned, weight.data(), rounds, outputs);
+        std::vector<double> own(static_cast<std::size_t>(n));
+        for (std::int64_t column = 0; kind != "classes" && column < k; ++column) {
+            for (std::int64_t i = 0; i < n; ++i) own[static_cast<std::size_t>(i)] = targets.data()[i * k + column];
+            const auto output = static_cast<std::int32_t>(column);
+            if (kind == "numbers")
+                booster.numbers(own.data(), output);
+            else if (*std::max_element(own.begin(), own.end()) != *std::min_element(own.begin(), own.end()))
+                booster.odds(own.data(), output);
+        }
+        if (kind == "classes") {
+            std::vector<std::int32_t> position(static_cast<std::size_t>(n)), classes;
+            for (std::int64_t i = 0; i < n; ++i) {
+                require(targets.data()[i] >= 0.0 && targets.data()[i] < double(outputs), "classes out of range");
+                position[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(targets.data()[i]);
+            }
+            classes = position;
+            std::sort(classes.begin(), classes.end());
+            classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+            for (std::int32_t& one : position)
+                one =
+                    static_cast<std::int32_t>(std::lower_bound(classes.begin(), classes.end(), one) - classes.begin());
+            if (classes.size() == 2) {
+                std::copy(position.begin(), position.end(), own.begin());
+                booster.odds(own.data(), classes[1]);
+            } else if (classes.size() > 2) {
+                booster.softmax(position, classes);
+            }
+        }
+        trees = std::move(booster.trees);
+    }
+    return nb::make_tuple(array_of(std::move(trees.column)), array_of(std::move(trees.threshold)),
+                          array_of(std::move(trees.right)), array_of(std::move(trees.missing_left)),
+                          array_of(std::move(trees.root)), array_of(std::move(trees.output)),
+                          array_of(std::move(trees.base)), array_of(std::move(trees.gain)));
+}
+
 }  // namespace
 
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
+    m.def("grow_trees", &grow_trees, "rows"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert(), "kind"_a,
+          "outputs"_a, "rounds"_a);
     m.def("normal_quantile", &normal_quantile, "p"_a);
     m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
     m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(),

@@ -34,8 +34,8 @@
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories,
-                         Trees>;
+using Views =
+    std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories, Trees>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

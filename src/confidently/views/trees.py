@@ -11,7 +11,7 @@ from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import MISSING, ZERO, Columns
 from .graph import Graph
-from .growing import LARGEST, LEAF, Forest, grown_of_classes, grown_of_labels, grown_of_numbers
+from .growing import LARGEST, LEAF, Forest, boosted
 from .room import appended, joined
 from .view import COUNTED, KIND, NUMBER, REAL, Arrays, Labelled, Placed, SeenRows, Shapes, View, column_kinds
 
@@ -297,19 +297,15 @@ class Trees(View):
         counts = arrays[COUNTS].copy()
         counts[SINCE] = 0.0
         X, target, weight = (kept[name] for name in (ROWS, TARGET, WEIGHT))
-        n_outputs = len(arrays["trees.base"])
-        forest: Forest | None
+        kind = "numbers" if regression else "labels" if counts[LISTS] else "classes"
         if regression:
             scale = arrays[SCALE]
             if not len(scale):
                 scale = np.stack([target.mean(axis=0), target.std(axis=0)], axis=1)
                 scale[scale[:, 1] == 0.0, 1] = 1.0
-            forest = grown_of_numbers(X, (target - scale[:, 0]) / scale[:, 1], weight, self.rounds)
+            target = (target - scale[:, 0]) / scale[:, 1]
             arrays = arrays | {SCALE: scale}
-        elif counts[LISTS]:
-            forest = grown_of_labels(X, target, weight, n_outputs, self.rounds)
-        else:
-            forest = grown_of_classes(X, target[:, 0], weight, n_outputs, self.rounds)
+        forest = boosted(kind, X, target, weight, len(arrays["trees.base"]), self.rounds)
         if forest is None:
             return arrays | {COUNTS: counts}
         counts[GROWN] = len(X)
