@@ -15,7 +15,7 @@
 
 namespace confidently {
 
-// Trees as src/confidently/views/growing.py describes them.
+// Trees as src/confidently/views/forest.py describes them.
 struct GrownTrees {
     std::vector<std::int32_t> column, right, root, output;
     std::vector<float> threshold;

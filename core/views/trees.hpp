@@ -1,5 +1,5 @@
-// Scores of regression trees that were grown on rows before. Python grows them (src/confidently/views/trees.py); the
-// core keeps rows until then, and scores.
+// Scores of trees that were grown on the rows before (core/views/growing.hpp), which are kept until then. Python says
+// when they grow (src/confidently/views/trees.py).
 #pragma once
 
 #include <algorithm>

@@ -10,8 +10,8 @@ from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import MISSING, ZERO, Columns
+from .forest import LARGEST, LEAF, Forest, boosted
 from .graph import Graph
-from .growing import LARGEST, LEAF, Forest, boosted
 from .room import appended, joined
 from .view import COUNTED, KIND, NUMBER, REAL, Arrays, Labelled, Placed, SeenRows, Shapes, View, column_kinds
 
@@ -25,7 +25,6 @@ MAX_COLUMNS = 1024
 MAX_VALUES = 2**24  # of rows that are kept
 MIN_MORE, QUARTER, OFTEN = 20, 0.25, 2000  # rows, part of the rows and rows until which trees grow often
 MAX_PARTS = 8  # of a merged model whose trees are kept
-MAX_SCORE = 30.0  # as in core/views/trees.hpp
 MAX_ROUNDS = 10_000
 FINITE = Range(-LARGEST, LARGEST, closed_low=True, closed_high=True)
 
@@ -33,12 +32,21 @@ FINITE = Range(-LARGEST, LARGEST, closed_low=True, closed_high=True)
 class Trees(View):
     """Boosted trees grown on the rows so far, whose scores are the columns: for boxes of several columns.
 
-    After 100 rows, with every quarter more and from 2,000 rows on with twice as many, scikit-learn grows trees on the
-    rows before (histogram-based gradient boosting). Between two growths, the scores of a row are fixed functions of it:
-    of two classes the logarithm of the odds of the second, of more one score of each, of label sets the logarithms of
-    the odds of each label, and of numbers to predict what the trees predict, standardized by the first rows. So every
-    row is seen by trees that have not seen it, and the Gaussian over the scores learns how far they can be trusted. In
-    later passes they would know the labels; train in one.
+    After 100 rows, with every quarter more and from 2,000 rows on with twice as many, trees are grown on the rows
+    before. Between two growths, the scores of a row are fixed functions of it: of two classes the logarithm of the odds
+    of the second, of more one score of each, of label sets the logarithms of the odds of each label, and of numbers to
+    predict what the trees predict, standardized by the first rows. So every row is seen by trees that have not seen it,
+    and the Gaussian over the scores learns how far they can be trusted. In later passes they would know the labels;
+    train in one.
+
+    Growth is histogram-based gradient boosting with Newton steps. With g_i and h_i the first and second derivatives of
+    the log-loss (of numbers, half the squared error) by the score of row i, and G and H their sums in a node, a leaf
+    adds -.1 G/(H + 1) to the score, and the split of the node is made that gains most::
+
+        G_l^2/(H_l + 1) + G_r^2/(H_r + 1) - G^2/(H + 1)
+
+    over up to 255 quantiles of each column, first where the gain is largest, until the tree has 31 leaves. A leaf has
+    at least 20 rows. Rows that lack a value go to the side where this gains more.
 
     With ``fit``, trees grow once more at the end, on all rows, and these are kept no longer. A model that has been
     trained with ``partial_fit`` has the rows of its ``window``, in memory and in its file: 4 bytes per value.
@@ -312,30 +320,7 @@ class Trees(View):
         return arrays | {COUNTS: counts} | _named(forest)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        forest = _forest_of(state)
-        n = len(forest.base)
-        if not len(forest.root):
-            zeros = graph.constant(np.zeros((state[KINDS].shape[0], n)))
-            return graph.add("MatMul", graph.add("Mul", x, graph.constant(0.0)), zeros)
-        tree = np.searchsorted(forest.root, np.arange(len(forest.column)), side="right") - 1
-        number = np.arange(len(forest.column)) - forest.root[tree]
-        leaf = forest.column == LEAF
-        inner = ~leaf
-        scores = graph.add(
-            "TreeEnsembleRegressor", graph.cast(x, np.float32), domain="ai.onnx.ml", n_targets=n,
-            base_values=forest.base.astype(np.float32).tolist(), aggregate_function="SUM", post_transform="NONE",
-            nodes_treeids=tree.tolist(), nodes_nodeids=number.tolist(),
-            nodes_featureids=np.where(inner, forest.column, 0).tolist(),
-            nodes_modes=np.where(inner, "BRANCH_LEQ", "LEAF").tolist(),
-            nodes_values=np.where(inner, forest.threshold, 0.0).tolist(),
-            nodes_truenodeids=np.where(inner, number + 1, 0).tolist(),
-            nodes_falsenodeids=np.where(inner, forest.right - forest.root[tree], 0).tolist(),
-            nodes_missing_value_tracks_true=forest.missing_left.tolist(),
-            target_treeids=tree[leaf].tolist(), target_nodeids=number[leaf].tolist(),
-            target_ids=forest.output[tree[leaf]].tolist(), target_weights=forest.threshold[leaf].tolist(),
-        )  # fmt: skip
-        limits = (graph.constant(limit, np.float32) for limit in (-MAX_SCORE, MAX_SCORE))
-        return graph.cast(graph.add("Clip", scores, *limits))
+        return _forest_of(state).exported(graph, x)
 
 
 def _named(forest: Forest) -> Arrays:

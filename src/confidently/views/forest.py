@@ -8,9 +8,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from .. import _core
+from .graph import Graph
 from .view import NUMBER
 
 LARGEST = float(np.finfo(np.float32).max)
+MAX_SCORE = 30.0  # as in core/views/trees.hpp
 LEAF = -1  # instead of a column
 NEW_CLASS = 2.0  # by how much the score of a class without rows is below the least
 
@@ -67,6 +69,32 @@ class Forest(NamedTuple):
                 found[name].append(array)
         sums = {name: np.sum(found.pop(name), axis=0) for name in ("base", "gain")}
         return cls(**{name: np.concatenate(arrays) for name, arrays in found.items()}, **sums)
+
+    def exported(self, graph: Graph, x: str) -> str:
+        """Add the scores of dense rows to a graph, and return their name."""
+        n = len(self.base)
+        if not len(self.root):
+            one = graph.add("Gather", x, graph.constant([0], np.int64), axis=1)
+            return graph.add("MatMul", one, graph.constant(np.zeros((1, n))))
+        tree = np.searchsorted(self.root, np.arange(len(self.column)), side="right") - 1
+        number = np.arange(len(self.column)) - self.root[tree]
+        leaf = self.column == LEAF
+        inner = ~leaf
+        scores = graph.add(
+            "TreeEnsembleRegressor", graph.cast(x, np.float32), domain="ai.onnx.ml", n_targets=n,
+            base_values=self.base.astype(np.float32).tolist(), aggregate_function="SUM", post_transform="NONE",
+            nodes_treeids=tree.tolist(), nodes_nodeids=number.tolist(),
+            nodes_featureids=np.where(inner, self.column, 0).tolist(),
+            nodes_modes=np.where(inner, "BRANCH_LEQ", "LEAF").tolist(),
+            nodes_values=np.where(inner, self.threshold, 0.0).tolist(),
+            nodes_truenodeids=np.where(inner, number + 1, 0).tolist(),
+            nodes_falsenodeids=np.where(inner, self.right - self.root[tree], 0).tolist(),
+            nodes_missing_value_tracks_true=self.missing_left.tolist(),
+            target_treeids=tree[leaf].tolist(), target_nodeids=number[leaf].tolist(),
+            target_ids=self.output[tree[leaf]].tolist(), target_weights=self.threshold[leaf].tolist(),
+        )  # fmt: skip
+        limits = (graph.constant(limit, np.float32) for limit in (-MAX_SCORE, MAX_SCORE))
+        return graph.cast(graph.add("Clip", scores, *limits))
 
 
 def boosted(
