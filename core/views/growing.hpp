@@ -80,7 +80,7 @@ class Booster {
   public:
     static constexpr int kLeaves = 31;
     static constexpr std::int64_t kRowsOfLeaf = 20;
-    static constexpr double kRate = 0.1, kRidge = 1.0, kLeastCurvature = 1e-3;
+    static constexpr double kRate = 0.1, kRidge = 1.0, kLeastCurvature = 1e-3, kLeastShare = 1e-15;
 
     Booster(const BinnedRows& rows, const double* weight, int rounds, std::int64_t outputs)
         : rows_(rows), weight_(weight), rounds_(rounds), order_(size()), spare_(size()), slope_(size()),
@@ -108,6 +108,7 @@ class Booster {
     void odds(const double* y, std::int32_t output) {
         double share = 0.0;
         for (std::size_t i = 0; i < size(); ++i) share += weight_[i] * y[i] / total_;
+        share = std::clamp(share, kLeastShare, 1.0 - kLeastShare);
         const double begin = std::log(share / (1.0 - share));
         trees.base[static_cast<std::size_t>(output)] = begin;
         std::vector<double> score(size(), begin);
@@ -126,7 +127,7 @@ class Booster {
         std::vector<double> begin(k, 0.0), score(k * n), p(k * n);
         for (std::size_t i = 0; i < n; ++i) begin[static_cast<std::size_t>(y[i])] += weight_[i] / total_;
         double mean = 0.0;
-        for (double& b : begin) mean += (b = std::log(b)) / static_cast<double>(k);
+        for (double& b : begin) mean += (b = std::log(std::max(b, kLeastShare))) / static_cast<double>(k);
         for (std::size_t c = 0; c < k; ++c) {
             trees.base[static_cast<std::size_t>(classes[c])] = begin[c] -= mean;
             std::fill_n(score.begin() + static_cast<std::ptrdiff_t>(c * n), n, begin[c]);

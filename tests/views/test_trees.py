@@ -12,7 +12,7 @@ from confidently import AutoClassifier, AutoRegressor, ModelFileError, OnlineCla
 from confidently.data.memory.matrix import as_matrix
 from confidently.models import file
 from confidently.views.columns import MISSING, ZERO, Columns
-from confidently.views.trees import COUNTS, ROWS, WEIGHT
+from confidently.views.trees import COUNTS, ROWS, TARGET, WEIGHT
 from confidently.views.view import Labelled
 
 N, D = 700, 4
@@ -161,6 +161,22 @@ def test_constant_and_huge_columns():
     assert model.score(X, y) == 1.0
 
 
+def test_a_class_of_hardly_any_weight():
+    X, y = table()
+    weight = np.where(y > 0, 1e-99, 1e8)
+    model = OnlineClassifier("logistic", view=Trees(rounds=5)).partial_fit(X, y, sample_weight=weight, classes=[0, 1])
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_features_without_end():
+    """Rows of new features only: the first 1,024 are looked at."""
+    model = OnlineClassifier("logistic", view=Trees(rounds=2))
+    for k in range(130):
+        model.partial_fit([{f"w{10 * k + j}": 1.0 for j in range(10)}], [k % 2], classes=[0, 1])
+    assert model.learner_.state[ROWS].shape[1] == 1024
+    assert model.predict([{"w1290": 1.0}]).shape == (1,)
+
+
 # --- in files -----------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +205,8 @@ DAMAGE = {
     "roots in another order": ("trees.root", 0, lambda a: a.__setitem__(1, 0)),
     "no number": ("trees.threshold", 0, lambda a: a.__setitem__(0, np.nan)),
     "other rows": (COUNTS, 0, lambda a: a.__setitem__(0, 3)),
+    "a class that is not there": (TARGET, 0, lambda a: a.__setitem__((3, 0), 2.0)),
+    "half a class": (TARGET, 0, lambda a: a.__setitem__((3, 0), 0.5)),
     "a negative count": (COUNTS, 0, lambda a: a.__setitem__(2, -1)),
 }
 

@@ -48,8 +48,8 @@ class Trees(View):
     over up to 255 quantiles of each column, first where the gain is largest, until the tree has 31 leaves. A leaf has
     at least 20 rows. Rows that lack a value go to the side where this gains more.
 
-    With ``fit``, trees grow once more at the end, on all rows, and these are kept no longer. A model that has been
-    trained with ``partial_fit`` has the rows of its ``window``, in memory and in its file: 4 bytes per value.
+    With a shuffled ``fit``, trees grow once more at the end, on all rows, and these are kept no longer. A model that
+    has been trained with ``partial_fit`` has the rows of its ``window``, in memory and in its file: 4 bytes per value.
 
     Words and categories are columns of zeros and ones. Absent values of numeric columns of tables are missing.
 
@@ -119,9 +119,10 @@ class Trees(View):
             arrays[KINDS] = joined(state[KINDS], new.kind)
             width = min(len(arrays[KINDS]), MAX_COLUMNS)
             added = arrays[KINDS][len(state[ROWS].T) : width]
-            absent = np.where(added == MISSING, np.nan, 0.0).astype(np.float32)
-            arrays[ROWS] = np.concatenate([state[ROWS], np.tile(absent, (len(state[ROWS]), 1))], axis=1)
-            arrays["trees.gain"] = appended(state["trees.gain"], len(added))
+            if len(added):
+                absent = np.where(added == MISSING, np.nan, 0.0).astype(np.float32)
+                arrays[ROWS] = np.concatenate([state[ROWS], np.tile(absent, (len(state[ROWS]), 1))], axis=1)
+                arrays["trees.gain"] = appended(state["trees.gain"], len(added))
         if (more := n_classes - len(state["trees.base"])) > 0:
             arrays["trees.base"] = appended(state["trees.base"], more)
             arrays[COUNTS] = state[COUNTS] * [1.0, 0.0, 0.0, 1.0]  # so that they grow soon
@@ -165,6 +166,12 @@ class Trees(View):
             raise ValueError("a node of a tree leads to another tree")
         if packed[COUNTS][HELD] != len(packed[WEIGHT]):
             raise ValueError("the rows that trees grow on do not fit their number")
+        target, scale, outputs = packed[TARGET], packed[SCALE], len(packed["trees.base"])
+        classes = 2 if packed[COUNTS][LISTS] else outputs if target.shape[1] == 1 < outputs else None
+        if classes is not None and not np.isin(target, np.arange(classes)).all():
+            raise ValueError("the rows that trees grow on have other classes")
+        if len(scale) not in (0, target.shape[1]) or (scale[:, 1] <= 0.0).any():
+            raise ValueError("the scale of the numbers that trees predict does not fit")
         arrays = self.arrays(packed)
         arrays[ROWS] = np.where(packed[ROWS] == -LARGEST, np.float32(np.nan), packed[ROWS])
         return arrays
@@ -374,6 +381,8 @@ def _placed(part: Placed, width: int, n_classes: int, kind: np.ndarray) -> Array
     found["trees.base"], found["trees.gain"] = np.zeros(n_classes), np.zeros(width)
     found["trees.base"][part.classes] = own["trees.base"]
     found["trees.gain"][features[inside]] = own["trees.gain"][inside]
+    if (found["trees.column"] >= width).any():  # beyond the columns that are looked at
+        found |= _named(Forest.none(n_classes, width)) | {COUNTS: own[COUNTS] * [1.0, 1.0, 0.0, 1.0]}
     if own[COUNTS][LISTS]:
         found[TARGET] = np.zeros((len(own[WEIGHT]), n_classes))
         found[TARGET][:, part.classes[: own[TARGET].shape[1]]] = own[TARGET]
