@@ -225,7 +225,7 @@ def test_dicts_have_weights_while_they_are_kept():
     """One of weight 0 changes nothing but the time at which members are chosen."""
     generator = np.random.default_rng(0)
     once, twice = AutoClassifier(), AutoClassifier()
-    for _ in range(60):
+    for _ in range(45):
         x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=20))}
         once.learn_one(x, bool(x["f0"] > 0), w=2.5)
         twice.learn_one(x, bool(x["f0"] > 0), w=2.5)
