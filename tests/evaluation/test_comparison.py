@@ -253,7 +253,7 @@ def test_the_stack_is_a_row_of_the_table_and_a_line_of_the_plot(call, ok, tmp_pa
     path, options = written(tmp_path, "table")
     text = ok("compare", path, *options, "-q", "--auto", "--rules", "arow,pa", "--grid", "--plot", tmp_path / "x.svg")
     (line,) = (line for line in text.splitlines() if " auto " in line)
-    assert "17 members" in line
+    assert "19 members" in line
     assert " auto" in (tmp_path / "x.svg").read_text()
     monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, _, err = call("compare", path, *options, "--auto", "--rules", "pa")

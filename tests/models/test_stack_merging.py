@@ -125,7 +125,7 @@ def test_files_of_stacks_are_merged(ok, tmp_path):
             lines.append(f"{a:.4f},{b:.1f},{'x' if a * b > 0 else 'y'}")
         data, model = tmp_path / f"{k}.csv", tmp_path / f"{k}.cw"
         data.write_text("\n".join(lines) + "\n")
-        ok("train", data, "--label", "label", "--auto", "-o", model, "-q")
+        ok("train", data, "--label", "label", "--auto", "--passes", 1, "-o", model, "-q")
         paths.append(model)
     result = json.loads(ok("merge", *paths, "-o", tmp_path / "m.cw", "--json"))
     assert result["rows_seen"] == 1200
