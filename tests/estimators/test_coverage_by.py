@@ -115,7 +115,7 @@ def test_each_group_is_covered_as_often_as_is_asked_for(kind, seeds, n):
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_scores_are_those_of_the_predictions_before_each_row(kind, classes):
-    n = 260 if kind is OnlineClassifier else 110
+    n = 260 if kind is OnlineClassifier else 98  # with 100 rows, other members may be chosen, and all learned again
     X, y = rows(n, classes)
     model = kind(coverage_by=3).partial_fit(X[:60], y[:60], classes=range(classes))
     expected = {value: state.copy() for value, state in states(model).items()}
