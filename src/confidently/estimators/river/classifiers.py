@@ -184,7 +184,7 @@ class AutoClassifier(StackOnDicts, DictClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), AutoClassifier(), metrics.Accuracy())
-    Accuracy: 90.55%
+    Accuracy: 91.67%
     """
 
     _rows: StackRows

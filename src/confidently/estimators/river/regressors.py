@@ -158,7 +158,7 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), AutoRegressor(), metrics.MAE())
-    MAE: 0.290186
+    MAE: 0.291347
     """
 
     _rows: NumberStackRows
