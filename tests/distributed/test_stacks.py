@@ -233,11 +233,11 @@ def test_several_numbers_are_learned_on_clusters(client):
     targets = np.column_stack([y, rows[:, 0] - y])
     options = {"client": client, "partitions": 2, "rounds": 2}
     blocks = da.from_array(rows, chunks=(300, -1)), da.from_array(targets, chunks=(300, -1))
-    found = distributed.fit(AutoRegressor(passes=2), *blocks, **options)
+    found = distributed.fit(AutoRegressor(passes=2, trees=False), *blocks, **options)
     assert (found.n_seen_, found.weights_.shape) == (4800, (2, len(found.members_)))
     for k in range(2):
         own = blocks[0], da.from_array(targets[:, k], chunks=300)
-        alone = distributed.fit(AutoRegressor(passes=2), *own, **options)
+        alone = distributed.fit(AutoRegressor(passes=2, trees=False), *own, **options)
         assert_allclose(found.predict(rows)[:, k], alone.predict(rows), rtol=1e-6)
 
 
