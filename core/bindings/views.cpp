@@ -100,6 +100,18 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
     return python_rows(std::move(rows));
 }
 
+// Makes the knots of a view of first values anew, of all values that are kept.
+void renew_knots(const std::string& name, const Dict& state) {
+    require_writable(state);
+    with_view(name, [&](auto of) {
+        using View = typename decltype(of)::type;
+        if constexpr (requires(View view) { view.renew(); })
+            View::open(StateArrays{state}, nullptr).renew();
+        else
+            throw std::invalid_argument(name + " has no knots");
+    });
+}
+
 // Numbers the terms of rows, those of weight 0 excepted, or without `add` looks them up; returns how many rows have all
 // their terms numbered, up to the first that has not, of n rows of which the first `done` have been met.
 std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first,
@@ -196,6 +208,7 @@ void bind_views(nb::module_& m) {
           "first"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
           "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none(),
           "targets"_a.noconvert().none() = nb::none());
+    m.def("renew_knots", &renew_knots, "view"_a, "state"_a);
     m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a,
           "labels"_a.noconvert(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a,
           "limit"_a, "add"_a);

@@ -67,8 +67,18 @@ struct Bins {
             out.end_row();
     }
 
-    void learn(const Row& row, double) {
-        first.learn(row, [&](const std::vector<double>& sorted, double* edges) { set_edges(sorted, edges); });
+    void learn(const Row& row, double) { first.learn(row, *this); }
+    void renew() { first.renew(*this); }
+
+    // Makes the edges of sorted values.
+    void operator()(const std::vector<double>& sorted, double* edges) const {
+        std::vector<Value> distinct;
+        for (std::size_t i = 0; i < sorted.size(); ++i)
+            if (i == 0 || sorted[i] != sorted[i - 1]) distinct.push_back({sorted[i], static_cast<std::int64_t>(i)});
+        if (static_cast<std::int64_t>(distinct.size()) <= n)
+            one_for_each(distinct, static_cast<std::int64_t>(sorted.size()), edges);
+        else
+            by_quantiles(sorted, edges);
     }
 
   private:
@@ -82,16 +92,6 @@ struct Bins {
     bool is_absent(std::int32_t j, double x) const {
         const double* edges = first.knots(j);
         return x == 0.0 && first.kind[j] == Kind::zero && edges[0] == 0.0 && edges[n - 2] == 0.0;
-    }
-
-    void set_edges(const std::vector<double>& sorted, double* edges) const {
-        std::vector<Value> distinct;
-        for (std::size_t i = 0; i < sorted.size(); ++i)
-            if (i == 0 || sorted[i] != sorted[i - 1]) distinct.push_back({sorted[i], static_cast<std::int64_t>(i)});
-        if (static_cast<std::int64_t>(distinct.size()) <= n)
-            one_for_each(distinct, static_cast<std::int64_t>(sorted.size()), edges);
-        else
-            by_quantiles(sorted, edges);
     }
 
     // One bin for each value, the one of its quantile or one near it. Larger values have the last bin, if it is free.

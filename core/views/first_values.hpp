@@ -1,5 +1,6 @@
 // The first values of every numeric column, and the knots that a view makes of them: quantiles of a kind. The knots of
-// a column are renewed when it has had 1, 2, 4, ..., 512 and 1,000 values, and never after.
+// a column are renewed when it has had 1, 2, 4, ..., 512 and 1,000 values, and never after; nor while the number of rows
+// is negative.
 //
 // A state has the values of the columns that are not complete, one column after the other. They are copied for a call,
 // which may add to them.
@@ -78,6 +79,7 @@ class FirstValues {
     // Counts the values of a row in; make(sorted, knots) makes the knots of sorted values.
     template <class Make>
     void learn(const Row& bare, Make&& make) {
+        if (rows_[0] < 0.0) return;  // knots are kept
         if (rows_[0] < kFirst)
             rows_.add(0, 1.0);
         else if (incomplete_ == 0)
@@ -86,6 +88,13 @@ class FirstValues {
         for (std::int32_t i = 0; i < row.size; ++i)
             if (const std::int32_t k = number_[static_cast<std::size_t>(row.column[i])]; k >= 0 && count_[k] < kFirst)
                 add(k, row.value[i], make);
+    }
+
+    // Makes the knots of all values so far.
+    template <class Make>
+    void renew(Make&& make) {
+        for (std::size_t k = 0; k < values_.size(); ++k)
+            if (!values_[k].empty()) set_knots(static_cast<std::int32_t>(k), make);
     }
 
     // Whether the values of columns that are not complete have changed, and these.
@@ -132,13 +141,18 @@ class FirstValues {
         changed_ = true;
         const std::size_t n = values.size();
         if (n != kFirst && !std::has_single_bit(n)) return;
-        sorted_ = values;
-        std::sort(sorted_.begin(), sorted_.end());
-        knots_.note(k * width_, width_);
-        make(std::as_const(sorted_), knots_.at + k * width_);
+        set_knots(k, make);
         if (n < kFirst) return;
         values = {};
         --incomplete_;
+    }
+
+    template <class Make>
+    void set_knots(std::int32_t k, Make&& make) {
+        sorted_ = values_[static_cast<std::size_t>(k)];
+        std::sort(sorted_.begin(), sorted_.end());
+        knots_.note(k * width_, width_);
+        make(std::as_const(sorted_), knots_.at + k * width_);
     }
 };
 

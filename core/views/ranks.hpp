@@ -45,13 +45,14 @@ struct Ranks {
             out.end_row();
     }
 
-    void learn(const Row& row, double) {
-        first.learn(row, [](const std::vector<double>& sorted, double* knots) {
-            for (std::int64_t i = 0; i < kKnots; ++i) knots[i] = quantile(sorted, i, kKnots - 1);
-        });
-    }
+    void learn(const Row& row, double) { first.learn(row, quantiles); }
+    void renew() { first.renew(quantiles); }
 
   private:
+    static void quantiles(const std::vector<double>& sorted, double* knots) {
+        for (std::int64_t i = 0; i < kKnots; ++i) knots[i] = quantile(sorted, i, kKnots - 1);
+    }
+
     // Linear from knot to knot; where knots are equal, the score of their middle.
     double score(std::int32_t j, double x) const {
         const std::int64_t seen = first.seen(j);

@@ -1243,6 +1243,7 @@ def see_and_learn(
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
     Annotated[NDArray[numpy.int64], dict(shape=(None,))],
 ]: ...
+def renew_knots(view: str, state: dict[str, Any]) -> None: ...
 def meet_pairs(
     state: dict[str, Any],
     matrix: Matrix,

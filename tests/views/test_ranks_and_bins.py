@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from sklearn.preprocessing import KBinsDiscretizer, QuantileTransformer
 
 import confidently
-from confidently import Bins, OnlineClassifier, Ranks, _core, merge
+from confidently import AutoRegressor, Bins, Categories, OnlineClassifier, Ranks, _core, merge
 from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.data.class_order import ClassOrder
@@ -363,6 +363,75 @@ def test_an_error_undoes_what_was_counted(view, start, monkeypatch):
     same(learner.state, before)
 
 
+# --- rows in random order ---------------------------------------------------------------------------------------------
+
+
+def quantiles_of(view, X, kept):
+    """Return the knots of columns of continuous values by NumPy."""
+    p = np.arange(65) / 64 if view.name == "ranks" else np.arange(1, view.n) / view.n
+    return np.quantile(X[kept], p, axis=0).T
+
+
+@pytest.mark.parametrize(("n", "chain"), [(514, False), (700, True), (1500, False)])
+@by_view
+def test_a_shuffled_fit_compares_with_quantiles_of_its_rows_from_the_first_on(view, n, chain):
+    X = columns(n)[:, :3]
+    y = (X[:, 0] > 0).astype(int)
+    own = make_view([Categories(), view]) if chain else view
+    model = OnlineClassifier(view=own, passes=2, shuffle=True).fit(X, y)
+    state = model.learner_.state
+    seen = np.arange(min(n, FIRST)) * n // min(n, FIRST)
+    assert state[f"{view.name}.knots"] == pytest.approx(quantiles_of(view, X, seen))
+    assert state[f"{view.name}.rows"] == state[f"{view.name}.counts"][0] == min(n, FIRST)
+    more = columns(FIRST, seed=1)[:, :3]
+    model.partial_fit(more, (more[:, 0] > 0).astype(int))  # a stream renews them
+    values = np.concatenate([X, more])[:FIRST] if n < FIRST else X[seen]
+    if n < FIRST:
+        assert model.learner_.state[f"{view.name}.knots"] == pytest.approx(quantiles_of(view, values, slice(None)))
+    else:
+        assert np.array_equal(model.learner_.state[f"{view.name}.knots"], state[f"{view.name}.knots"])
+
+
+def test_stacks_see_the_quantiles_of_all_rows_from_the_first_on():
+    X = columns(514)[:, :3]
+    model = AutoRegressor(trees=False).fit(X, X[:, 0])
+    knots = [m.learner_.state["bins.knots"] for m in model.members_.values() if "bins.knots" in m.learner_.state]
+    assert knots
+    for own in knots:
+        n = own.shape[1] + 1
+        assert own == pytest.approx(np.quantile(X, np.arange(1, n) / n, axis=0).T)
+
+
+@by_view
+def test_rows_without_weight_are_not_foreseen(view):
+    X = columns(400)
+    y, weight = (X[:, 0] > 0).astype(int), np.where(np.arange(400) % 3, 1.0, 0.0)
+    X[weight == 0.0] += 1e12
+    state = OnlineClassifier(view=view, shuffle=True).fit(X, y, sample_weight=weight).learner_.state
+    kept = learned(view, X[weight > 0.0])[0]
+    assert np.array_equal(state[f"{view.name}.counts"], kept[f"{view.name}.counts"])
+    assert state[f"{view.name}.knots"].max() < 1e9
+
+
+@by_view
+def test_training_in_random_order_goes_on_with_the_knots_of_a_file(view, tmp_path):
+    """As `train` does after an interruption."""
+    X = columns(300)
+    y = (X[:, 0] > 0).astype(int)
+    model = OnlineClassifier(view=view).partial_fit(X[:1], y[:1], classes=[0, 1])
+    learner = model.learner_ = model._fresh_learner(X, 2, False)
+    learner.shuffled = True
+    learner.prepare(as_matrix(X))
+    knots = learner.state[f"{view.name}.knots"].copy()
+    learner.learn(as_matrix(X[:200]), y[:200].astype(np.int32))
+    model.save(tmp_path / "model")
+    resumed = confidently.load(tmp_path / "model").learner_
+    resumed.learn(as_matrix(X[200:]), y[200:].astype(np.int32))
+    assert np.array_equal(resumed.state[f"{view.name}.knots"], knots)
+    resumed.settle(shuffled=True)
+    assert resumed.state[f"{view.name}.rows"] == 300
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
@@ -385,7 +454,7 @@ def test_training_resumes_within_and_after_the_first_values(view, n, tmp_path):
 
 @pytest.mark.parametrize(("field", "spoiled", "message"), [
     ("kind", lambda a: a + 2, "must be in"), ("rows", lambda a: a + 5000, "must be in"),
-    ("rows", lambda a: a + 0.5, "must be integers"),
+    ("rows", lambda a: a + 0.5, "must be integers"), ("rows", lambda a: a - 5000, "must be in"),
     ("counts", lambda a: a + np.resize([0.5, -0.5], a.shape), "must be integers"),
     ("counts", lambda a: -a, "must be in|sample is"), ("counts", lambda a: a - np.inf, "not finite"),
     ("counts", lambda a: a + 1, "sample is"), ("counts", lambda a: a[1:], "counts is"),

@@ -125,11 +125,13 @@ class Learner(Predictor):
 
     @property
     def rows_to_prepare(self) -> int:
-        """The number of first rows that :meth:`prepare` needs together: none."""
-        return 0
+        """The number of first rows that :meth:`prepare` needs together; 0 if none."""
+        return self.view.rows_foreseen if self.view is not None and self.shuffled and not self.n_seen else 0
 
-    def prepare(self, X: _core.Matrix, *known: Any, **others: Any) -> None:
-        """Do nothing: only a stack is chosen by its first rows."""
+    def prepare(self, X: _core.Matrix, *known: Any, weight: np.ndarray | None = None, **others: Any) -> None:
+        """Get ready for rows that are trained on next; the arguments are those of a stack that chooses its members."""
+        if self.shuffled:
+            self.foresee(X, weight)
 
     def sizes(self) -> np.ndarray:
         """Return the largest absolute weight of every feature, over all columns that a view makes of it."""
@@ -325,6 +327,15 @@ class Learner(Predictor):
         if shuffled:
             self.settle_view()
         super().settle(shuffled)
+
+    def foresee(self, X: _core.Matrix, weight: np.ndarray | None = None) -> None:
+        """Let the view begin with what does not depend on labels, of rows that are trained on in random order next."""
+        if self.view is None or self.n_seen or not self.view.rows_foreseen:
+            return
+        counted = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0.0)
+        n = min(len(counted), self.view.rows_foreseen)
+        order = counted[np.arange(n) * len(counted) // max(n, 1)]
+        self.state = self.state | self.view.foreseen(self.state, X, order)
 
     def settle_view(self) -> None:
         """Let the view end training on rows in random order."""

@@ -144,7 +144,7 @@ class StreamLearner:
             known = sum(name is not None for name in self.classes.names)
             new = [label.row for label in batch.new_labels if self.classes.get(label.name) is None]
             targets = None if batch.targets is None else batch.targets.reshape(len(batch), self.learner.n_classes)
-            self.learner.prepare(batch.matrix, known, targets, new, for_good)
+            self.learner.prepare(batch.matrix, known, targets, new, for_good, weight=batch.weights)
             yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:

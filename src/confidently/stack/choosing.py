@@ -62,7 +62,7 @@ class Choosing(Members):
 
     def prepare(
         self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None,
-        new_classes: Sequence[int] = (), for_good: bool = False,
+        new_classes: Sequence[int] = (), for_good: bool = False, weight: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """Choose the members by rows that are trained on next, if they are among the first ones.
 
@@ -78,16 +78,18 @@ class Choosing(Members):
             Rows that bring another class, ascending.
         for_good : bool
             Whether all rows given choose, and later ones no more. So it is, too, where rows come in random order.
+        weight : array of shape (n,), optional
+            Of rows in random order, of which those of weight 0 say nothing about columns.
         """
         if self.early is None:
-            super().prepare(X)
+            super().prepare(X, weight=weight)
             return
         check_rows(X, self.dtype)
         if (for_good or self.shuffled) and (self.members or not self.early.n):
             if not self.members:
                 classes, self.early = n_classes + len(new_classes), None
                 self._take(*self._chosen(X, max(classes, self.n_classes), targets))
-            self._rest()
+            super().prepare(X, weight=weight)
             return
         after = self.early.after(self._unlabelled(X, targets), self.n_classes)
         if after.due > self.early.chosen:

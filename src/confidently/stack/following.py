@@ -66,9 +66,8 @@ class Following(Racing):
 
     def _rest(self) -> None:
         """Let all windows but the longest rest, before the first of rows in random order."""
-        if self.shuffled and not self.n_seen:
-            self.later = [] if self.later is None else self.later
-            self.state[SHARE][...] = LONGEST
+        self.later = [] if self.later is None else self.later
+        self.state[SHARE][...] = LONGEST
 
     def follow(self) -> None:
         """Begin to follow what moves: with members that forget, and with windows of all lengths.

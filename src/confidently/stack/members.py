@@ -206,10 +206,14 @@ class Members(Following, Promising):
 
     def prepare(
         self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None,
-        new_classes: Sequence[int] = (), for_good: bool = False,
+        new_classes: Sequence[int] = (), for_good: bool = False, weight: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """Get ready for rows that are trained on next; the arguments are those of a stack that chooses its members."""
-        self._rest()
+        if self.shuffled and not self.n_seen:
+            self._rest()
+            for member in self.members:
+                if isinstance(member, Learner):
+                    member.foresee(X, weight)
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None

@@ -27,8 +27,8 @@ class Bins(FirstValues):
     a value that fills several bins has one of its own, too. Where edges are equal, the bins between them stay empty, so
     that the number of a bin means the same quantile from the first renewal of the edges to the last.
 
-    The edges are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same. Weights of
-    rows do not matter, unless they are 0.
+    The edges are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same. A shuffled
+    ``fit`` makes them of up to 1,000 of its rows before it trains. Weights of rows do not matter, unless they are 0.
 
     Parameters
     ----------

@@ -116,6 +116,10 @@ class Chain(View):
         return any(view.sees_labels for view in self.parts)
 
     @property
+    def rows_foreseen(self) -> int:  # type: ignore[override]
+        return max((view.rows_foreseen for view in self.parts), default=0)
+
+    @property
     def has_scale(self) -> bool:  # type: ignore[override]
         return any(view.has_scale for view in self.parts)
 
@@ -186,6 +190,16 @@ class Chain(View):
             changed, seen = other.learn(state | arrays, rows.of(seen.matrix(other.n_known(state))), undo)
             arrays |= changed
         return arrays, seen
+
+    def foreseen(self, state: Arrays, X: _core.Matrix, order: np.ndarray) -> Arrays:
+        arrays = self.parts[0].foreseen(state, X, order)
+        for before, view in zip(self.parts, self.parts[1:], strict=False):
+            if not before.passes_values:  # only behind those may a view be that compares values
+                break
+            seen = before.see(state, X, 0, X.shape[0]).matrix(view.n_known(state))
+            arrays |= view.foreseen(state, seen, order)
+            X = seen
+        return arrays
 
     def settled(self, state: Arrays, regression: bool) -> Arrays:
         return _joined(view.settled(state, regression) for view in self.parts)

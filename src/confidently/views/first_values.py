@@ -30,6 +30,7 @@ from .view import (
 
 FIRST = 1000  # values of a column, as in core/views/first_values.hpp
 UP_TO_FIRST = Range(0, FIRST, closed_low=True, closed_high=True)
+OF_ROWS = Range(-FIRST, FIRST, closed_low=True, closed_high=True)
 VALUES = Range(-MAX_MEAN, MAX_MEAN, closed_low=True, closed_high=True)
 
 
@@ -41,11 +42,11 @@ class Learned(NamedTuple):
     kind : int8 array
         By column, see :mod:`confidently.views.columns`. The other arrays are of the numeric columns, in their order.
     rows : float64 array of shape (1,)
-        Number of rows so far, at most 1,000.
+        Number of rows so far, at most 1,000; negative while knots are kept, since all rows are known.
     counts : float64 array
         Number of values so far, at most 1,000.
     knots : float64 array of shape (numeric columns, knots)
-        Ascending; of the first 1, 2, 4, ..., 512 or 1,000 values.
+        Ascending; of the first 1, 2, 4, ..., 512 or 1,000 values, or of all that were known at once.
     sample : float64 array
         The values of the columns that have had fewer than 1,000, in the order of the columns and of the rows.
     """
@@ -64,11 +65,15 @@ class FirstValues(View):
     512 and 1,000 values, and never after. So the statistics of a column depend on its values and their order only, and
     the values are kept no longer than until they are complete. Rows of weight 0 are not counted; other weights make no
     difference.
+
+    Where rows are trained on in random order, so that all are known, the numbers are made before of up to 1,000 of
+    them, and stay the same until training ends: weights fit what they were learned for.
     """
 
     takes_values = True
     has_scale = True
     comes_first = True
+    rows_foreseen = FIRST
 
     @property
     def n_knots(self) -> int:
@@ -99,8 +104,8 @@ class FirstValues(View):
         check_filled(f"the view {self.name}", self.filled(kind))
         added = new.kind[new.kind != PLAIN]
         # a column that is 0 where it is absent has been 0 so far
-        zeros = int(own.rows[0])
-        count = joined(own.counts, np.where(added == ZERO, own.rows[0], 0.0))
+        zeros = abs(int(own.rows[0]))
+        count = joined(own.counts, np.where(added == ZERO, zeros, 0.0))
         sample = appended(own.sample, zeros * count_of(added, ZERO) if zeros < FIRST else 0)
         return self._named(Learned(kind, own.rows, count, appended(own.knots, len(added)), sample))
 
@@ -122,7 +127,7 @@ class FirstValues(View):
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         own = self.learned(packed)
         yield f"{self.name}.kind", own.kind, Range(0, ZERO, closed_low=True, closed_high=True)
-        yield f"{self.name}.rows", own.rows, UP_TO_FIRST
+        yield f"{self.name}.rows", own.rows, OF_ROWS
         yield f"{self.name}.counts", own.counts, UP_TO_FIRST
         yield f"{self.name}.knots", own.knots, VALUES
         yield f"{self.name}.sample", own.sample, VALUES
@@ -140,7 +145,8 @@ class FirstValues(View):
 
     def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
         kind = column_kinds([*parts, base], f"{self.name}.kind", n_features)
-        rows = gained([part.arrays[f"{self.name}.rows"] for part in parts], base.arrays[f"{self.name}.rows"])
+        *each_rows, base_rows = (np.abs(part.arrays[f"{self.name}.rows"]) for part in (*parts, base))
+        rows = gained(each_rows, base_rows)
         start = self._spread(base, kind)
         each = [self._spread(part, kind) for part in parts]
         gained([own.counts for own in each], start.counts)
@@ -151,7 +157,7 @@ class FirstValues(View):
             other |= apart
             found, changed = found.replaced(since & ~(apart & (own.counts <= found.counts)), own), changed | since
         # a column that is rare in the first rows of a base has the values of the model with most of them
-        if (n_other := int(other.sum())) and base.arrays[f"{self.name}.rows"][0] < FIRST:
+        if (n_other := int(other.sum())) and base_rows[0] < FIRST:
             raise OtherRows(
                 f"the first {FIRST:,} values of {counted(n_other, 'column')} differ between the models; merge models "
                 f"that have continued from one that has seen at least {FIRST:,} rows"
@@ -163,11 +169,11 @@ class FirstValues(View):
     def _spread(self, part: Placed, kind: np.ndarray) -> _Spread:
         """Return what a part knows of all columns; one that is 0 where it is absent has been 0 if it lacks it."""
         own, n = self.learned(part.arrays), len(kind)
-        rows = int(own.rows[0])
+        rows = abs(int(own.rows[0]))
         absent = kind == ZERO
         absent[part.features] = False
         numeric = part.features[own.kind != PLAIN]
-        found = _Spread(np.where(absent, own.rows[0], 0.0), np.zeros((n, self.n_knots)), np.full(n, b"", object))
+        found = _Spread(np.where(absent, rows, 0.0), np.zeros((n, self.n_knots)), np.full(n, b"", object))
         found.sample[absent] = bytes(8 * rows) if rows < FIRST else b""
         found.counts[numeric] = own.counts
         found.knots[numeric] = own.knots
@@ -180,6 +186,16 @@ class FirstValues(View):
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
         return super().learn(dict(state), rows, undo)  # in which the core replaces the sample
+
+    def foreseen(self, state: Arrays, X: _core.Matrix, order: np.ndarray) -> Arrays:
+        arrays = {name: array.copy() for name, array in self.arrays(state).items()}
+        labels = np.zeros(len(order), np.int32)
+        arrays, _ = self.learn(arrays, Labelled(X, order, 0, labels, None, None, None, 1), None)
+        _core.renew_knots(self.name, arrays)
+        return arrays | {f"{self.name}.rows": -arrays[f"{self.name}.rows"]}
+
+    def settled(self, state: Arrays, regression: bool) -> Arrays:
+        return {f"{self.name}.rows": np.abs(state[f"{self.name}.rows"])}
 
 
 class _Spread(NamedTuple):

@@ -26,8 +26,9 @@ class Ranks(FirstValues):
     0, as the median.
 
     No factor and no shift of a column matters, and no other increasing function of it, except for what is between
-    quantiles. These are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same.
-    Weights of rows do not matter, unless they are 0. At the quantiles, the scores are those of scikit-learn's
+    quantiles. These are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same. A
+    shuffled ``fit`` makes them of up to 1,000 of its rows before it trains. Weights of rows do not matter, unless they
+    are 0. At the quantiles, the scores are those of scikit-learn's
     ``QuantileTransformer(n_quantiles=65, output_distribution="normal")``; Phi^-1 is that of Wichura (Applied Statistics
     37, 1988).
 

@@ -121,6 +121,8 @@ class View(Parametric):
         Whether its rows tell labels where these have been learned before, as in later passes.
     passes_values : bool
         Whether numbers stay as they are, zeros included.
+    rows_foreseen : int
+        How many rows to come :meth:`foreseen` looks at.
     comes_first, comes_last : bool
         Whether only views that pass values may come before it, because it tells 0 from a missing value, or none after
         it, because its columns depend on rows.
@@ -134,6 +136,7 @@ class View(Parametric):
     has_scale: ClassVar[bool] = False
     sees_labels: ClassVar[bool] = False
     passes_values: ClassVar[bool] = False
+    rows_foreseen: ClassVar[int] = 0
     comes_first: ClassVar[bool] = False
     comes_last: ClassVar[bool] = False
 
@@ -238,6 +241,10 @@ class View(Parametric):
             rows.weight, rows.class_weight, rows.n_classes, undo,
         )  # fmt: skip
         return self.arrays(state), SeenRows(*seen)
+
+    def foreseen(self, state: Arrays, X: _core.Matrix, order: np.ndarray) -> Arrays:
+        """Return arrays that change before training on these rows in random order: what does not depend on labels."""
+        return {}
 
     def settled(self, state: Arrays, regression: bool) -> Arrays:
         """Return arrays that change when training on rows in random order has ended."""
