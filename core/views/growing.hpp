@@ -18,7 +18,7 @@ namespace confidently {
 // Trees as src/confidently/views/forest.py describes them.
 struct GrownTrees {
     std::vector<std::int32_t> column, right, root, output;
-    std::vector<float> threshold;
+    std::vector<float> threshold, value;
     std::vector<std::int8_t> missing_left;
     std::vector<double> base, gain;  // by score; by column
 };
@@ -291,7 +291,8 @@ class Booster {
         const bool is_leaf = node.left == 0;
         const double value = -kRate * node.sums.slope / (node.sums.curvature + kRidge);
         trees.column.push_back(is_leaf ? -1 : static_cast<std::int32_t>(node.column));
-        trees.threshold.push_back(is_leaf ? static_cast<float>(value) : edge_of(node));
+        trees.threshold.push_back(is_leaf ? 0.0f : edge_of(node));
+        trees.value.push_back(static_cast<float>(value));
         trees.missing_left.push_back(!is_leaf && node.missing_left);
         trees.right.push_back(0);
         if (is_leaf) {

@@ -22,10 +22,10 @@ struct Trees {
 
     std::int64_t outputs, width, nodes, all;  // scores of a row; columns that are looked at; nodes; trees
     const std::int8_t* kind;                  // by column
-    // by node: its column, negative: it is a leaf; its threshold, or the value of a leaf; where it goes to the right,
-    // and whether missing values do not. To the left follows the next node.
+    // by node: its column, negative: it is a leaf; its threshold; what a leaf adds; where it goes to the right, and
+    // whether missing values do not. To the left follows the next node.
     const std::int32_t* column;
-    const float* threshold;
+    const float *threshold, *value;
     const std::int32_t* right;
     const std::int8_t* missing_left;
     const std::int32_t *root, *output;  // by tree: its first node; the score to which it adds
@@ -53,6 +53,7 @@ struct Trees {
                 state.template array<std::int8_t>("trees.kind", n),
                 state.template array<std::int32_t>("trees.column", nodes),
                 state.template array<float>("trees.threshold", nodes),
+                state.template array<float>("trees.value", nodes),
                 state.template array<std::int32_t>("trees.right", nodes),
                 state.template array<std::int8_t>("trees.missing_left", nodes),
                 state.template array<std::int32_t>("trees.root", all),
@@ -80,7 +81,7 @@ struct Trees {
             for (std::int64_t t = 0; t < all; ++t) {
                 if (output[t] < 0 || output[t] >= outputs)
                     throw std::invalid_argument("trees.output does not match trees.base");
-                sum[static_cast<std::size_t>(output[t])] += threshold[leaf(root[t])];
+                sum[static_cast<std::size_t>(output[t])] += value[leaf(root[t])];
             }
             for (std::int64_t k = 0; k < outputs; ++k)
                 out.add(static_cast<std::int32_t>(k),
@@ -119,8 +120,8 @@ struct Trees {
             const std::int32_t j = column[node];
             if (j < 0) return node;
             if (j >= width) throw std::invalid_argument("trees.column does not match trees.rows");
-            const float value = x[static_cast<std::size_t>(j)];
-            const bool left = std::isnan(value) ? missing_left[node] != 0 : value <= threshold[node];
+            const float own = x[static_cast<std::size_t>(j)];
+            const bool left = std::isnan(own) ? missing_left[node] != 0 : own <= threshold[node];
             const std::int64_t next = left ? node + 1 : right[node];
             if (next <= node) throw std::invalid_argument("trees.right must ascend");
             node = next;

@@ -1207,6 +1207,7 @@ def grow_trees(
 ) -> tuple[
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
     Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+    Annotated[NDArray[numpy.float32], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
     Annotated[NDArray[numpy.int8], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import confidently
-from confidently import AutoClassifier, AutoRegressor, ModelFileError, OnlineClassifier, OnlineRegressor, Trees, merge
+from confidently import (
+    AutoClassifier,
+    AutoRegressor,
+    Categories,
+    ModelFileError,
+    OnlineClassifier,
+    OnlineRegressor,
+    Trees,
+    make_view,
+    merge,
+)  # fmt: skip
 from confidently.data.memory.matrix import as_matrix
 from confidently.models import file
 from confidently.views.columns import MISSING, ZERO, Columns
 from confidently.views.trees import COUNTS, ROWS, TARGET, WEIGHT
 from confidently.views.view import Labelled
+from tests.command_line import here
 
 N, D = 700, 4
 HOW = {"l2_regularization": 1.0, "early_stopping": False, "random_state": 0}
@@ -269,6 +283,52 @@ def test_without_trees_is_kept_in_the_file(tmp_path):
     loaded = confidently.load(tmp_path / "model").partial_fit(X[50:], y[50:])
     assert loaded.trees is False
     assert not [name for name in loaded.learner_.names if "trees" in name]
+
+
+def test_what_columns_add_is_what_their_splits_add():
+    """Of one tree, by the means of the residuals on each side of its splits."""
+    X, _ = table()
+    y = 4.0 * (X[:, 1] > 0.2) + X[:, 3]
+    X[3::7, 1] = np.nan  # the first row numbers the columns
+    model = OnlineRegressor(view=Trees(rounds=1), shuffle=True).fit(pd.DataFrame(X), y)
+    state, view, seen = model.learner_.state, model.learner_.view, X.astype(np.float32)
+    targets = (y - state["trees.scale"][0, 0]) / state["trees.scale"][0, 1]
+    rest = targets - targets.mean()
+    for row in (0, 1, 3):
+        node, inside, expected = 0, np.ones(N, bool), np.zeros(D)
+        while (column := state["trees.column"][node]) >= 0:
+            own, limit = seen[:, column], state["trees.threshold"][node]
+            left = np.where(np.isnan(own), state["trees.missing_left"][node] == 1, own <= limit)
+            before, inside = inside, inside & (left == left[row])
+            node = node + 1 if left[row] else state["trees.right"][node]
+            expected[column] += 0.1 * (
+                rest[inside].sum() / (inside.sum() + 1) - rest[before].sum() / (before.sum() + 1)
+            )
+        there = np.flatnonzero(~np.isnan(X[row]))
+        one = csr_array((X[row, there], there, [0, len(there)]), shape=(1, D))
+        assert np.count_nonzero(expected)
+        assert view.divided(state, as_matrix(one))[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["two", "several", "numbers"])
+def test_explanations_name_the_columns_that_trees_compare(kind, tmp_path):
+    X, y = table()
+    who = np.array(["b", "a"])[y]
+    frame = pd.DataFrame({"left": X[:, 0], "right": X[:, 1], "noise": X[:, 2], "who": who})
+    y = {"two": y, "several": y + (X[:, 0] > 0.5), "numbers": y + X[:, 0]}[kind]
+    alone = {"view": make_view([Categories(), Trees()])}
+    stack = (
+        AutoRegressor(members=[OnlineRegressor(**alone)])
+        if kind == "numbers"
+        else AutoClassifier(members=[OnlineClassifier("logistic", **alone)])
+    )
+    stack.fit(frame, y).save(tmp_path / "m.cw")
+    row = '{"left": 0.5, "right": -0.5, "noise": 0.1, "who": "a"}'
+    found = json.loads(here("inspect", tmp_path / "m.cw", "--row", row, "--json").stdout)
+    added = {part["feature"]: part["mean"] for part in found["features"]}
+    assert sum(added.values()) == pytest.approx(sum(part["mean"] for part in found["members"]))
+    assert abs(next(added[name] for name in added if name.startswith("who"))) > 0.1
+    assert "(all columns together)" not in added
 
 
 def test_features_that_split_are_important():

@@ -324,6 +324,11 @@ class Naming:
             return self.given(column)
         return self.view.column_name(self.state, column, lambda j: str(self.given(j)))
 
+    def taken(self, column: int) -> str | int:
+        """Return the name of a column of the rows that the view takes, or the last of several."""
+        assert self.view is not None
+        return self.view.taken_name(self.state, column, lambda j: str(self.given(j)))
+
     def given(self, column: int) -> str | int:
         """Return the name of a column of the input; without a name, its hash."""
         if self.keys is None:

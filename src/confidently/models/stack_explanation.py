@@ -3,7 +3,8 @@
 The margin between two classes is sum_g w_g (l_g,plus - l_g,minus), that of label k is sum_g w_gk l_gk, and the
 prediction of regressions is sum_g w_g m_g.
 A member's score is linear in the row it sees, so its part is divided among that row's features, in proportion to what
-they add to its own score. Of a member on cosines, each of which is made of all columns, the part is not divided.
+they add to its own score. The scores of trees are divided among the columns compared on the way to their leaves. Of a
+member on cosines, each of which is made of all columns, the part is not divided.
 """
 
 from __future__ import annotations
@@ -298,8 +299,14 @@ def _parts(
         sides = plus, minus
     elif task.multilabel:
         sides, label = columns_of_label(task, plus), plus
-    slope = 1.0 if task.regression else member.slope(batch.matrix, label)
-    return _named(model, batch, member, entries.columns, slope * entries.weights(*sides) * entries.values, whole)
+    weights = entries.weights(*sides) * (1.0 if task.regression else member.slope(batch.matrix, label))
+    columns, added = entries.columns, weights * entries.values
+    divided = None if member.view is None else member.view.divided(member.state, batch.matrix)
+    if divided is not None:
+        made = columns >= 0
+        added = weights[made] @ divided[columns[made]]
+        columns = np.arange(divided.shape[1])
+    return _named(model, batch, member, columns, added, whole, divided is not None)
 
 
 def _parts_of_log(model: Model, batch: Batch, stack: NumberStack, k: int, output: int, whole: float) -> Parts:
@@ -320,15 +327,20 @@ def _parts_of_log(model: Model, batch: Batch, stack: NumberStack, k: int, output
 
 
 def _named(
-    model: Model, batch: Batch, member: Learner | None, columns: np.ndarray, added: np.ndarray, whole: float
-) -> Parts:
-    """Return what each feature adds to the score of a member, by name; the rest is the intercept's."""
+    model: Model, batch: Batch, member: Learner | None, columns: np.ndarray, added: np.ndarray, whole: float,
+    divided: bool = False,
+) -> Parts:  # fmt: skip
+    """Return what each feature adds to the score of a member, by name; the rest is the intercept's.
+
+    ``divided``: columns are those that the view takes.
+    """
     naming = Naming(Model(member or model.learner, model.classes, model.features, source=model.source))
     if model.features is not None and batch.new_features is not None:
         naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
     seen = columns >= 0
-    if member is not None and _mixes_columns(member):
+    if member is not None and _mixes_columns(member) and not divided:
         parts: Parts = [(ALL_COLUMNS, float(added[seen].sum()))]
     else:
-        parts = [(naming.seen(int(j)), float(x)) for j, x in zip(columns[seen], added[seen], strict=True) if x]
+        name = naming.taken if divided else naming.seen
+        parts = [(name(int(j)), float(x)) for j, x in zip(columns[seen], added[seen], strict=True) if x]
     return [*parts, (INTERCEPT, whole - sum(x for _, x in parts))]

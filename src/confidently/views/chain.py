@@ -107,9 +107,18 @@ class Chain(View):
         return any(view.takes_names for view in self.parts)
 
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        return self.parts[-1].column_name(state, column, partial(self.taken_name, state, name_of=name_of))
+
+    def taken_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         for view in self.parts[:-1]:
             name_of = partial(view.column_name, state, name_of=name_of)
-        return self.parts[-1].column_name(state, column, name_of)
+        return name_of(column)
+
+    def divided(self, state: Arrays, X: _core.Matrix) -> np.ndarray | None:
+        *others, last = self.parts
+        for view in others:
+            X = view.see(state, X, 0, 1).matrix(view.n_columns(state, X.shape[1]))
+        return last.divided(state, X)
 
     @property
     def sees_labels(self) -> bool:  # type: ignore[override]

@@ -25,7 +25,9 @@ class Forest(NamedTuple):
     column : int32 array
         By node: the column that it compares; -1: it is a leaf.
     threshold : float32 array
-        Rows whose value is at most this go to the left. Of a leaf, what it adds.
+        Rows whose value is at most this go to the left; 0 of a leaf.
+    value : float32 array
+        What a leaf adds; of other nodes, what they would add as leaves.
     right : int32 array
         The right child, which comes behind all nodes of the left one; 0 of a leaf.
     missing_left : int8 array
@@ -40,6 +42,7 @@ class Forest(NamedTuple):
 
     column: np.ndarray
     threshold: np.ndarray
+    value: np.ndarray
     right: np.ndarray
     missing_left: np.ndarray
     root: np.ndarray
@@ -51,7 +54,7 @@ class Forest(NamedTuple):
     def none(cls, outputs: int, width: int) -> Self:
         """Return no trees, for so many scores and columns."""
         whole, real = np.zeros(0, NUMBER), np.zeros(0, "float32")
-        return cls(whole, real, whole, np.zeros(0, "int8"), whole, whole, np.zeros(outputs), np.zeros(width))
+        return cls(whole, real, real, whole, np.zeros(0, "int8"), whole, whole, np.zeros(outputs), np.zeros(width))
 
     @classmethod
     def added(cls, parts: Sequence[Self], shares: Sequence[float] | None = None) -> Self:
@@ -60,15 +63,36 @@ class Forest(NamedTuple):
         first = np.cumsum([0, *(len(forest.column) for forest in parts)]).tolist()
         found: dict[str, list[np.ndarray]] = {name: [] for name in cls._fields}
         for forest, share, start in zip(parts, shares, first, strict=False):
-            leaf = forest.column == LEAF
-            threshold = np.where(leaf, share * forest.threshold, forest.threshold).astype(np.float32)
-            right = np.where(leaf, 0, forest.right + start).astype(NUMBER)
-            moved = {"threshold": threshold, "right": right, "root": (forest.root + start).astype(NUMBER)}
+            right = np.where(forest.column == LEAF, 0, forest.right + start).astype(NUMBER)
+            moved = {"right": right, "root": (forest.root + start).astype(NUMBER)}
+            moved["value"] = (share * forest.value).astype(np.float32)
             moved |= {name: share * getattr(forest, name) for name in ("base", "gain")}
             for name, array in (forest._asdict() | moved).items():
                 found[name].append(array)
         sums = {name: np.sum(found.pop(name), axis=0) for name in ("base", "gain")}
         return cls(**{name: np.concatenate(arrays) for name, arrays in found.items()}, **sums)
+
+    def divided(self, x: np.ndarray) -> np.ndarray:
+        """Return what each column of a row adds to each score, shape (scores, columns).
+
+        On its way through a tree, a column that is compared adds the difference between the nodes before and after
+        (Saabas 2014). The sum over the columns, the base and the first nodes are the score, which has a limit.
+        """
+        found = np.zeros((len(self.base), len(x)))
+        node, tree, scores = self.root.copy(), np.arange(len(self.root)), self.base.copy()
+        np.add.at(scores, self.output, self.value[node])
+        while len(tree):
+            inner = self.column[node] != LEAF
+            node, tree = node[inner], tree[inner]
+            column = self.column[node]
+            own = x[column]
+            left = np.where(np.isnan(own), self.missing_left[node] != 0, own <= self.threshold[node])
+            after = np.where(left, node + 1, self.right[node])
+            np.add.at(found, (self.output[tree], column), self.value[after] - self.value[node])
+            node = after
+        scores += found.sum(axis=1)
+        found *= (np.clip(scores, -MAX_SCORE, MAX_SCORE) / np.where(scores == 0.0, 1.0, scores))[:, None]
+        return found
 
     def exported(self, graph: Graph, x: str) -> str:
         """Add the scores of dense rows to a graph, and return their name."""
@@ -91,7 +115,7 @@ class Forest(NamedTuple):
             nodes_falsenodeids=np.where(inner, self.right - self.root[tree], 0).tolist(),
             nodes_missing_value_tracks_true=self.missing_left.tolist(),
             target_treeids=tree[leaf].tolist(), target_nodeids=number[leaf].tolist(),
-            target_ids=self.output[tree[leaf]].tolist(), target_weights=self.threshold[leaf].tolist(),
+            target_ids=self.output[tree[leaf]].tolist(), target_weights=self.value[leaf].tolist(),
         )  # fmt: skip
         limits = (graph.constant(limit, np.float32) for limit in (-MAX_SCORE, MAX_SCORE))
         return graph.cast(graph.add("Clip", scores, *limits))

@@ -186,6 +186,7 @@ class Trees(View):
             KINDS: ((n_features,), KIND), ROWS: ((rows, width), "float32"), TARGET: ((rows, targets), REAL),
             WEIGHT: ((rows,), REAL), COUNTS: ((4,), REAL), SCALE: ((len(packed[SCALE]), 2), REAL),
             "trees.column": ((nodes,), NUMBER), "trees.threshold": ((nodes,), "float32"),
+            "trees.value": ((nodes,), "float32"),
             "trees.right": ((nodes,), NUMBER), "trees.missing_left": ((nodes,), KIND),
             "trees.root": ((trees,), NUMBER), "trees.output": ((trees,), NUMBER), "trees.base": ((n_classes,), REAL),
             "trees.gain": ((width,), REAL),
@@ -326,6 +327,14 @@ class Trees(View):
         counts[GROWN] = len(X)
         return arrays | {COUNTS: counts} | _named(forest)
 
+    def divided(self, state: Arrays, X: _core.Matrix) -> np.ndarray:
+        kind = state[KINDS][: state[ROWS].shape[1]]
+        row = np.where(kind == MISSING, np.nan, 0.0)
+        values, columns, _ = _core.take_rows(X, None, 0, 1)
+        seen = columns < len(row)
+        row[columns[seen]] = values[seen]
+        return _forest_of(state).divided(row.astype(np.float32))
+
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         return _forest_of(state).exported(graph, x)
 
@@ -340,14 +349,14 @@ def _forest_of(arrays: Arrays) -> Forest:
 
 def _are_equal(part: Arrays, other: Arrays) -> bool:
     """Return whether two models have the same trees."""
-    return all(np.array_equal(part[name], other[name]) for name in ("trees.column", "trees.threshold"))
+    return all(np.array_equal(part[name], other[name]) for name in ("trees.column", "trees.value"))
 
 
 def _different(forests: list[tuple[Forest, float]]) -> list[tuple[Forest, float]]:
     """Return forests and their weights, those that are equal once."""
     found = dict[bytes, tuple[Forest, float]]()
     for forest, weight in forests:
-        key = forest.column.tobytes() + forest.threshold.tobytes()
+        key = forest.column.tobytes() + forest.value.tobytes()
         found[key] = forest, weight + (found[key][1] if key in found else 0.0)
     return list(found.values())
 

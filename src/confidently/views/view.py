@@ -185,6 +185,17 @@ class View(Parametric):
         """Return for each feature the largest of the ``sizes`` of the columns that the view makes of it."""
         return sizes
 
+    def divided(self, state: Arrays, X: _core.Matrix) -> np.ndarray | None:
+        """Return what each column of one row adds to each column that the view makes of it, if it mixes columns.
+
+        Shape (made, given); ``None``: nothing is known of that. The given ones of several views are those of the last.
+        """
+        return None
+
+    def taken_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        """Return what a column of the rows that the view takes, or the last of several, is called."""
+        return name_of(column)
+
     def n_columns(self, state: Arrays, n_features: int) -> int:
         """Return the number of columns of the rows that the view makes."""
         return n_features
