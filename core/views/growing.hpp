@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -151,8 +152,8 @@ class Booster {
 
   private:
     struct Sums {
-        double slope = 0.0, curvature = 0.0;
-        std::int64_t rows = 0;
+        double slope, curvature;
+        std::int64_t rows;
 
         void add(const Sums& other) {
             slope += other.slope;
@@ -173,7 +174,7 @@ class Booster {
         double gain = 0.0;       // of its best split; 0: there is none
         std::int64_t column = -1, edge = 0;
         bool missing_left = false;
-        Sums below;  // of the left child
+        Sums below{};  // of the left child
         std::size_t left = 0, right = 0;
     };
 
@@ -183,7 +184,9 @@ class Booster {
     double total_;
     std::vector<std::int32_t> order_, spare_;  // rows, node by node
     std::vector<double> slope_, curvature_;    // of the loss, by row
+    std::vector<Sums> own_;                    // of the rows of a node
     std::vector<Node> nodes_;
+    std::vector<std::vector<Sums>> spare_bins_;  // of nodes that need none any more
 
     std::size_t size() const { return static_cast<std::size_t>(rows_.n); }
 
@@ -195,6 +198,7 @@ class Booster {
     // Grows a tree, and adds it to the scores.
     void grow(std::int32_t output, double* score) {
         std::iota(order_.begin(), order_.end(), 0);
+        for (Node& node : nodes_) drop_bins(node);
         nodes_.assign(1, Node{0, rows_.n, {}, {}});
         for (std::size_t i = 0; i < size(); ++i) nodes_[0].sums.add({slope_[i], curvature_[i], 1});
         count(nodes_[0]);
@@ -211,15 +215,30 @@ class Booster {
         write(0, score);
     }
 
-    void count(Node& node) const {
-        node.bins.assign(rows_.start.back(), {});
+    void drop_bins(Node& node) {
+        if (!node.bins.empty()) spare_bins_.push_back(std::move(node.bins));
+        node.bins = {};
+    }
+
+    void count(Node& node) {
+        if (spare_bins_.empty())
+            node.bins.resize(rows_.start.back());
+        else {
+            node.bins = std::move(spare_bins_.back());
+            spare_bins_.pop_back();
+            std::memset(node.bins.data(), 0, node.bins.size() * sizeof(Sums));
+        }
+        const std::int32_t* row = order_.data() + node.first;
+        const auto n = static_cast<std::size_t>(node.last - node.first);
+        own_.resize(n);
+        for (std::size_t k = 0; k < n; ++k) {
+            const auto i = static_cast<std::size_t>(row[k]);
+            own_[k] = {slope_[i], curvature_[i], 1};
+        }
         for (std::int64_t j = 0; j < rows_.d; ++j) {
             Sums* bins = node.bins.data() + rows_.start[static_cast<std::size_t>(j)];
             const std::uint8_t* code = rows_.code.data() + j * rows_.n;
-            for (std::int64_t k = node.first; k < node.last; ++k) {
-                const auto i = static_cast<std::size_t>(order_[static_cast<std::size_t>(k)]);
-                bins[code[i]].add({slope_[i], curvature_[i], 1});
-            }
+            for (std::size_t k = 0; k < n; ++k) bins[code[row[k]]].add(own_[k]);
         }
     }
 
@@ -231,11 +250,12 @@ class Booster {
             const std::size_t edges = rows_.edges[column].size();
             const Sums* bins = node.bins.data() + rows_.start[column];
             for (int missing_left = 0; missing_left <= int(rows_.has_missing[column]); ++missing_left) {
-                Sums below;
+                Sums below{};
                 if (missing_left) below.add(bins[edges + 1]);
                 // behind the last edge, missing values are by themselves
                 const std::size_t last = edges + std::size_t(rows_.has_missing[column] && !missing_left);
                 for (std::size_t edge = 0; edge < last; ++edge) {
+                    if (bins[edge].rows == 0 && edge > 0) continue;  // as the edge before
                     below.add(bins[edge]);
                     const Sums above = node.sums.without(below);
                     if (above.rows < kRowsOfLeaf) break;
@@ -277,7 +297,7 @@ class Booster {
         }
         trees.gain[column] += nodes_[k].gain;
         nodes_[k].gain = 0.0;
-        nodes_[k].bins = {};
+        drop_bins(nodes_[k]);
         nodes_[k].left = nodes_.size();
         nodes_[k].right = nodes_.size() + 1;
         nodes_.push_back(std::move(left));
