@@ -25,6 +25,7 @@ from confidently import (
 from confidently.data.memory.matrix import as_matrix
 from confidently.models import file
 from confidently.views.columns import MISSING, ZERO, Columns
+from confidently.views.forest import Forest
 from confidently.views.trees import COUNTS, ROWS, TARGET, WEIGHT
 from confidently.views.view import Labelled
 from tests.command_line import here
@@ -308,6 +309,19 @@ def test_what_columns_add_is_what_their_splits_add():
         one = csr_array((X[row, there], there, [0, len(there)]), shape=(1, D))
         assert np.count_nonzero(expected)
         assert view.divided(state, as_matrix(one))[0] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("x", "missing_left", "base", "added"), [
+    (0.5, 0, -1.0, 1.0), (0.6, 0, -1.0, -1.0), (np.nan, 0, -1.0, -1.0), (np.nan, 1, -1.0, 1.0), (0.0, 0, 99.0, 0.3),
+])  # fmt: skip
+def test_what_a_column_adds_at_the_threshold_and_beyond_the_limit(x, missing_left, base, added):
+    """The last score is 100 without its limit of 30, the first one 0."""
+    whole = np.array([2, 0, 0], np.int32), np.array([missing_left, 0, 0], np.int8)
+    forest = Forest(
+        np.array([0, -1, -1], np.int32), np.array([0.5, 0, 0], np.float32), np.array([0, 1, -1], np.float32), *whole,
+        *np.zeros((2, 1), np.int32), np.array([base]), np.ones(1),
+    )  # fmt: skip
+    assert forest.divided(np.array([x], np.float32)) == pytest.approx(np.array([[added]]))
 
 
 @pytest.mark.parametrize("kind", ["two", "several", "numbers"])
