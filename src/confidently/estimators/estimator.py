@@ -84,12 +84,12 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             self.learner_.shuffled, self.learner_.passes = shuffle, passes
             self.learner_.pass_rows = math.inf if partial else matrix.shape[0]
             if not partial:
-                known = {name: labels.options.get(name) for name in ("targets", "weight")}
+                targets, weight = (labels.options.get(name) for name in ("targets", "weight"))
                 try:
-                    self.learner_.prepare(matrix, **known)
+                    self.learner_.prepare(matrix, targets=targets, weight=weight)
                 except UnsortedColumns:
                     matrix = as_matrix(X, self.dtype)
-                    self.learner_.prepare(matrix, **known)
+                    self.learner_.prepare(matrix, targets=targets, weight=weight)
                 self.learner_.follow_no_misses()
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values

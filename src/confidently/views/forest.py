@@ -91,7 +91,7 @@ class Forest(NamedTuple):
             np.add.at(found, (self.output[tree], column), self.value[after] - self.value[node])
             node = after
         scores += found.sum(axis=1)
-        found *= (np.clip(scores, -MAX_SCORE, MAX_SCORE) / np.where(scores == 0.0, 1.0, scores))[:, None]
+        found *= (MAX_SCORE / np.maximum(np.abs(scores), MAX_SCORE))[:, None]
         return found
 
     def exported(self, graph: Graph, x: str) -> str:
