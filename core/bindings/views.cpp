@@ -142,9 +142,9 @@ void index(const Dict& state) {
     PairTable::open(StateArrays{state}).index();
 }
 
-using PythonTrees = nb::typed<nb::tuple, Vector<std::int32_t>, Vector<float>, Vector<float>, Vector<std::int32_t>,
-                              Vector<std::int8_t>, Vector<std::int32_t>, Vector<std::int32_t>, Vector<double>,
-                              Vector<double>>;
+using PythonTrees =
+    nb::typed<nb::tuple, Vector<std::int32_t>, Vector<float>, Vector<float>, Vector<std::int32_t>, Vector<std::int8_t>,
+              Vector<std::int32_t>, Vector<std::int32_t>, Vector<double>, Vector<double>>;
 
 // Trees of rows of these weights. targets: numbers; with `classes` one column, the classes; with `labels` whether rows
 // have each.
@@ -191,11 +191,10 @@ PythonTrees grow_trees(Input<float, 2> rows, Input<double, 2> targets, Input<dou
         }
         trees = std::move(booster.trees);
     }
-    return nb::make_tuple(array_of(std::move(trees.column)), array_of(std::move(trees.threshold)),
-                          array_of(std::move(trees.value)), array_of(std::move(trees.right)),
-                          array_of(std::move(trees.missing_left)), array_of(std::move(trees.root)),
-                          array_of(std::move(trees.output)), array_of(std::move(trees.base)),
-                          array_of(std::move(trees.gain)));
+    return nb::make_tuple(
+        array_of(std::move(trees.column)), array_of(std::move(trees.threshold)), array_of(std::move(trees.value)),
+        array_of(std::move(trees.right)), array_of(std::move(trees.missing_left)), array_of(std::move(trees.root)),
+        array_of(std::move(trees.output)), array_of(std::move(trees.base)), array_of(std::move(trees.gain)));
 }
 
 }  // namespace

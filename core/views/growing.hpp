@@ -25,9 +25,11 @@ struct GrownTrees {
 };
 
 // The bins of values, column by column: each has about as many rows, or one value. NaN has a bin of its own, the last.
+// Of a column with a bin that most rows are in, such as zeros, the others are listed row by row.
 class BinnedRows {
   public:
     static constexpr std::size_t kBins = 255;  // of a column, besides that of missing values
+    static constexpr double kMost = 0.75;      // of the rows
 
     // rows: n x d, one row after the other
     BinnedRows(const float* rows, std::int64_t n, std::int64_t d) : n(n), d(d), edges(static_cast<std::size_t>(d)) {
@@ -49,7 +51,9 @@ class BinnedRows {
                 code[static_cast<std::size_t>(j * n + i)] = static_cast<std::uint8_t>(bin);
             }
             start.push_back(start.back() + own.size() + 1 + has_missing.back());
+            usual.push_back(usual_bin(j));
         }
+        list_others();
     }
 
     std::int64_t n, d;
@@ -57,8 +61,31 @@ class BinnedRows {
     std::vector<std::uint8_t> code;         // by column and row
     std::vector<char> has_missing;          // by column
     std::vector<std::size_t> start;         // by column: its first bin among those of all
+    std::vector<std::ptrdiff_t> usual;      // by column: the bin that most rows are in, among those of all; -1: none
+    std::vector<std::size_t> first;         // by row: the first of the bins, among those of all, of columns with such
+    std::vector<std::uint32_t> others;      // a one in which it is not in that
 
   private:
+    std::ptrdiff_t usual_bin(std::int64_t j) const {
+        std::vector<std::int64_t> rows(kBins + 1, 0);
+        for (std::int64_t i = 0; i < n; ++i) ++rows[code[static_cast<std::size_t>(j * n + i)]];
+        const auto most = std::max_element(rows.begin(), rows.end());
+        if (double(*most) < kMost * double(n)) return -1;
+        return static_cast<std::ptrdiff_t>(start[static_cast<std::size_t>(j)]) + (most - rows.begin());
+    }
+
+    void list_others() {
+        for (std::int64_t i = 0; i < n; ++i) {
+            first.push_back(others.size());
+            for (std::size_t j = 0; j < usual.size(); ++j) {
+                const std::size_t bin = start[j] + code[j * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
+                if (usual[j] >= 0 && bin != static_cast<std::size_t>(usual[j]))
+                    others.push_back(static_cast<std::uint32_t>(bin));
+            }
+        }
+        first.push_back(others.size());
+    }
+
     // Edges between neighbors, or quantiles of values if these are many. No edge is as large as what lies above it.
     static void find_edges(const std::vector<float>& sorted, std::vector<float>& edges) {
         std::vector<float> distinct;
@@ -235,8 +262,20 @@ class Booster {
             const auto i = static_cast<std::size_t>(row[k]);
             own_[k] = {slope_[i], curvature_[i], 1};
         }
+        for (std::size_t k = 0; k < n; ++k) {
+            const auto i = static_cast<std::size_t>(row[k]);
+            for (std::size_t e = rows_.first[i]; e < rows_.first[i + 1]; ++e) node.bins[rows_.others[e]].add(own_[k]);
+        }
         for (std::int64_t j = 0; j < rows_.d; ++j) {
-            Sums* bins = node.bins.data() + rows_.start[static_cast<std::size_t>(j)];
+            const auto column = static_cast<std::size_t>(j);
+            Sums* bins = node.bins.data() + rows_.start[column];
+            if (rows_.usual[column] >= 0) {  // which has the rest
+                Sums rest = node.sums;
+                for (Sums* bin = bins; bin < node.bins.data() + rows_.start[column + 1]; ++bin)
+                    rest = rest.without(*bin);
+                node.bins[static_cast<std::size_t>(rows_.usual[column])] = rest;
+                continue;
+            }
             const std::uint8_t* code = rows_.code.data() + j * rows_.n;
             for (std::size_t k = 0; k < n; ++k) bins[code[row[k]]].add(own_[k]);
         }
