@@ -520,6 +520,10 @@ def see_and_learn(name: str, allowed: tuple[str, ...] = (), lists: bool = False)
     return Call(make, run, ("order: longer", "start: longer", *(f"state.{one}" for one in UNSEEN), *allowed))
 
 
+def renew_knots(name: str) -> Call:
+    return Call(lambda: view_arrays(name), lambda a: _core.renew_knots(name, state_in(a)))
+
+
 def score_row(task: str, covariance: str) -> Call:
     """A call for one member, which sees standardized columns; a matrix of a covariance has pending rows."""
 
@@ -815,6 +819,7 @@ CALLS = {
     **{f"see {name}": see(name) for name in VIEWS if name != "nb"},
     "see nb": see("nb", ("nb.rows: shorter", "nb.rows: empty")),
     **{f"see_and_learn {name}": see_and_learn(name) for name in VIEWS},
+    **{f"renew_knots {name}": renew_knots(name) for name in ("bins", "ranks")},
     "see_and_learn several labels": see_and_learn("nb", ("labels: longer",), lists=True),
     "meet_pairs": Call(
         lambda: CSR | {"order": i64(1, 0), "labels": i32(0, 1), "weight": np.ones(2)} | view_arrays("pairs"),

@@ -1,6 +1,6 @@
 // The first values of every numeric column, and the knots that a view makes of them: quantiles of a kind. The knots of
-// a column are renewed when it has had 1, 2, 4, ..., 512 and 1,000 values, and never after; nor while the number of rows
-// is negative.
+// a column are renewed when it has had 1, 2, 4, ..., 512 and 1,000 values, and never after; nor while the number of
+// rows is negative.
 //
 // A state has the values of the columns that are not complete, one column after the other. They are copied for a call,
 // which may add to them.
