@@ -158,7 +158,7 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), AutoRegressor(), metrics.MAE())
-    MAE: 0.291347
+    MAE: 0.291345
     """
 
     _rows: NumberStackRows
