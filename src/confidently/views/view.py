@@ -122,7 +122,7 @@ class View(Parametric):
     passes_values : bool
         Whether numbers stay as they are, zeros included.
     rows_foreseen : int
-        How many rows to come :meth:`foreseen` looks at.
+        How many rows to come ``foreseen`` looks at.
     comes_first, comes_last : bool
         Whether only views that pass values may come before it, because it tells 0 from a missing value, or none after
         it, because its columns depend on rows.
