@@ -62,8 +62,10 @@ class BinnedRows {
     std::vector<char> has_missing;          // by column
     std::vector<std::size_t> start;         // by column: its first bin among those of all
     std::vector<std::ptrdiff_t> usual;      // by column: the bin that most rows are in, among those of all; -1: none
-    std::vector<std::size_t> first;         // by row: the first of the bins, among those of all, of columns with such
-    std::vector<std::uint32_t> others;      // a one in which it is not in that
+    // the bins, among those of all, that a row is in where a column has a usual one and this is another: of row i those
+    // from first[i] to first[i + 1]
+    std::vector<std::size_t> first;
+    std::vector<std::uint32_t> others;
 
   private:
     std::ptrdiff_t usual_bin(std::int64_t j) const {

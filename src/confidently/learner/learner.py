@@ -334,8 +334,9 @@ class Learner(Predictor):
             return
         counted = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight > 0.0)
         n = min(len(counted), self.view.rows_foreseen)
-        order = counted[np.arange(n) * len(counted) // max(n, 1)]
-        self.state = self.state | self.view.foreseen(self.state, X, order)
+        if n:
+            order = counted[np.arange(n) * len(counted) // n]
+            self.state = self.state | self.view.foreseen(self.state, X, order)
 
     def settle_view(self) -> None:
         """Let the view end training on rows in random order."""

@@ -205,9 +205,9 @@ class Chain(View):
         for before, view in zip(self.parts, self.parts[1:], strict=False):
             if not before.passes_values:  # only behind those may a view be that compares values
                 break
-            seen = before.see(state, X, 0, X.shape[0]).matrix(view.n_known(state))
-            arrays |= view.foreseen(state, seen, order)
-            X = seen
+            seen = SeenRows.joined([before.see(state, X, row, 1) for row in order.tolist()])
+            X, order = seen.matrix(view.n_known(state)), np.arange(len(order))
+            arrays |= view.foreseen(state, X, order)
         return arrays
 
     def settled(self, state: Arrays, regression: bool) -> Arrays:

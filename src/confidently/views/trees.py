@@ -258,7 +258,7 @@ class Trees(View):
             if self._rows_left(arrays) <= 0:
                 arrays = self._regrown(arrays, rows.targets is not None)
             if done == rows.n:
-                return arrays, _together(found)
+                return arrays, SeenRows.joined(found)
 
     def settled(self, state: Arrays, regression: bool) -> Arrays:
         arrays = self.arrays(state)
@@ -364,16 +364,6 @@ def _different(forests: list[tuple[Forest, float]]) -> list[tuple[Forest, float]
 def _weights(rows: Labelled) -> np.ndarray:
     weight: np.ndarray = np.ones(rows.n) if rows.weight is None else rows.weight
     return weight if rows.class_weight is None else weight * rows.class_weight[rows.labels]
-
-
-def _together(parts: Sequence[SeenRows]) -> SeenRows:
-    """Return rows that were made in parts."""
-    if len(parts) == 1:
-        return parts[0]
-    lengths = np.concatenate([np.diff(part.start) for part in parts])
-    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    values, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "columns"))
-    return SeenRows(values, columns, start)
 
 
 def _placed(part: Placed, width: int, n_classes: int, kind: np.ndarray) -> Arrays:

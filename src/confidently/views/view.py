@@ -44,6 +44,16 @@ class SeenRows(NamedTuple):
         matrix.checked = LARGEST
         return matrix
 
+    @classmethod
+    def joined(cls, parts: Sequence[SeenRows]) -> SeenRows:
+        """Return rows that were made in parts, of which there is one at least."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([np.diff(part.start) for part in parts])
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        values, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "columns"))
+        return cls(values, columns, start, parts[0].unseen)
+
 
 class Labelled(NamedTuple):
     """Rows of a matrix in the order of training, with their labels and weights.
