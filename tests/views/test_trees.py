@@ -108,6 +108,22 @@ def test_weights_count_and_missing_values_have_a_side_of_their_own():
     assert np.allclose(found, np.clip(model.decision_function(X), -30, 30), atol=1e-5)
 
 
+def test_columns_that_are_mostly_of_one_value_split_as_those_of_scikit_learn():
+    """Mostly 0, between others; mostly missing; mostly the largest; and one without such a value."""
+    generator, X = np.random.default_rng(2), table()[0].round(2)
+    usual = generator.random((N, D)) < [0.8, 0.85, 0.8, 0.0]
+    X = np.where(usual, [0.0, np.nan, 2.0, 0.0], X)
+    y = np.abs(X[:, 0]) + np.nan_to_num(X[:, 1], nan=0.7) ** 2 + (X[:, 2] < 0.3) + 0.1 * X[:, 3]
+    weight, there = generator.uniform(0.5, 2.0, N), ~np.isnan(X)
+    rows = csr_array((X[there], np.nonzero(there)[1], np.concatenate([[0], np.cumsum(there.sum(axis=1))])), (N, D))
+    arrays, _ = learned(
+        Trees(first=N, rounds=20), grown(Trees(), MISSING, 1), rows, np.zeros(N, np.int32), 1, y[:, None], weight
+    )
+    model = HistGradientBoostingRegressor(max_iter=20, **HOW).fit(X, (y - y.mean()) / y.std(), weight)
+    assert set(arrays["trees.column"]) == {-1, 0, 1, 2, 3}
+    assert np.allclose(Trees().see(arrays, as_matrix(rows), 0, N).values, model.predict(X), atol=1e-6)
+
+
 def test_classes_are_those_of_scikit_learn():
     """Rows have weights of their own, so that no two splits gain the same, of which either might be taken."""
     generator = np.random.default_rng(0)
