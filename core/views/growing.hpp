@@ -296,7 +296,7 @@ class Booster {
                 // behind the last edge, missing values are by themselves
                 const std::size_t last = edges + std::size_t(rows_.has_missing[column] && !missing_left);
                 for (std::size_t edge = 0; edge < last; ++edge) {
-                    if (bins[edge].rows == 0) continue;  // as the edge before, or missing values by themselves
+                    if (bins[edge].rows == 0 && edge > 0) continue;  // as the edge before
                     below.add(bins[edge]);
                     const Sums above = node.sums.without(below);
                     if (above.rows < kRowsOfLeaf) break;
