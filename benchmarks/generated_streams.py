@@ -1,15 +1,17 @@
-"""AutoClassifier on twelve generated streams that change, beside River's ensembles of trees; nothing is tuned.
+"""AutoClassifier on twelve generated streams that change, beside ensembles of trees; nothing is tuned.
 
 Streams of River's generators, whose concepts change at once, gradually or all the time, or come again; each row is
 predicted before it is learned. AutoClassifier learns row by row in one call, with strings as indicators; the adaptive
-random forest and streaming random patches have their defaults, of ten trees, and learn dicts.
+random forest and streaming random patches of River have their defaults, of ten trees, and learn dicts. With --capymoa
+those of CapyMOA join, of a hundred trees each, and its streaming gradient boosting; with --recorded four recorded
+streams, in the order of their files.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,11 @@ from harness import arguments, machine, markdown, table, write_json
 from confidently import AutoClassifier, progressive_validation
 
 LEARNERS = ("AutoClassifier", "adaptive random forest", "streaming random patches")
+CAPYMOA = {
+    "CapyMOA, adaptive random forest": "AdaptiveRandomForestClassifier",
+    "CapyMOA, random patches": "StreamingRandomPatches",
+    "CapyMOA, gradient boosting": "StreamingGradientBoostedTrees",
+}
 Stream = Iterable[tuple[dict[str, Any], Any]]
 
 
@@ -80,6 +87,29 @@ def numbers(rows: list[tuple[dict[str, Any], Any]]) -> np.ndarray:
     return np.stack(found, axis=1)
 
 
+def recorded() -> Iterator[tuple[str, list[tuple[dict[str, Any], Any]]]]:
+    """Yield name and rows of four recorded streams."""
+    from auto import drifting
+
+    for name, X, y in islice(drifting(), 4):
+        labels = np.unique(y, return_inverse=True)[1].tolist()
+        yield name, [(dict(enumerate(x)), label) for x, label in zip(X.tolist(), labels, strict=True)]
+
+
+def of_capymoa(name: str, X: np.ndarray, y: np.ndarray) -> float:
+    """Return the number of wrong predictions of a learner of CapyMOA."""
+    from capymoa import classifier
+    from capymoa.stream import NumpyStream
+
+    stream, wrong = NumpyStream(X, y, target_type="categorical"), 0
+    model = getattr(classifier, CAPYMOA[name])(schema=stream.get_schema())
+    while stream.has_more_instances():
+        row = stream.next_instance()
+        wrong += model.predict(row) != row.y_index
+        model.train(row)
+    return wrong
+
+
 def judged(rows: list[tuple[dict[str, Any], Any]], seed: int, names: Iterable[str]) -> dict[str, tuple[float, float]]:
     """Return progressive error and seconds of processor time of every learner."""
     from river import ensemble, forest
@@ -90,6 +120,9 @@ def judged(rows: list[tuple[dict[str, Any], Any]], seed: int, names: Iterable[st
         if name == LEARNERS[0]:
             X, start = numbers(rows), time.process_time()
             wrong = float(progressive_validation(AutoClassifier(), X, y, at=len(y)).mistakes[0, -1])
+        elif name in CAPYMOA:
+            start = time.process_time()
+            wrong = of_capymoa(name, numbers(rows), y)
         else:
             model, wrong, start = trees[name](seed=seed), 0.0, time.process_time()
             for x, label in rows:
@@ -105,14 +138,17 @@ def main() -> None:
         __doc__ or "",
         ("--rows", {"type": int, "default": 10_000, "help": "of each stream"}),
         ("--seeds", {"type": int, "default": 1, "help": "number of seeds, over which errors are means"}),
-        ("--only", {"choices": LEARNERS, "help": "only this learner"}),
+        ("--only", {"choices": (*LEARNERS, *CAPYMOA), "help": "only this learner"}),
+        ("--capymoa", {"action": "store_true", "help": "CapyMOA's too, which needs it and Java"}),
+        ("--recorded", {"action": "store_true", "help": "recorded streams too"}),
     )
-    names = (options.only,) if options.only else LEARNERS
+    names = (options.only,) if options.only else (*LEARNERS, *(CAPYMOA if options.capymoa else ()))
     print(machine(), flush=True)
     runs: dict[str, list[dict[str, tuple[float, float]]]] = {}
     for seed in range(1, options.seeds + 1):
-        for stream, rows in streams(options.rows, seed):
+        for stream, rows in chain(streams(options.rows, seed), recorded() if options.recorded else ()):
             runs.setdefault(stream, []).append(judged(rows, seed, names))
+            print(stream, *(f"{name} {100 * error:.2f}" for name, (error, _) in runs[stream][-1].items()), flush=True)
     means = {
         stream: {name: np.mean([run[name] for run in of_seeds], axis=0).tolist() for name in names}
         for stream, of_seeds in runs.items()

@@ -28,11 +28,13 @@ struct GrownTrees {
 // Of a column with a bin that most rows are in, such as zeros, the others are listed row by row.
 class BinnedRows {
   public:
-    static constexpr std::size_t kBins = 255;  // of a column, besides that of missing values
-    static constexpr double kMost = 0.75;      // of the rows
+    static constexpr std::size_t kBins = 255;                    // of a column, besides that of missing values
+    static constexpr std::size_t kFewBins = 16, kRowsOfBin = 8;  // few rows have fewer bins, but at least so many
+    static constexpr double kMost = 0.75;                        // of the rows
 
     // rows: n x d, one row after the other
     BinnedRows(const float* rows, std::int64_t n, std::int64_t d) : n(n), d(d), edges(static_cast<std::size_t>(d)) {
+        const std::size_t bins = std::clamp(static_cast<std::size_t>(n) / kRowsOfBin, kFewBins, kBins);
         code.resize(static_cast<std::size_t>(n * d));
         start.push_back(0);
         std::vector<float> sorted;
@@ -43,7 +45,7 @@ class BinnedRows {
             has_missing.push_back(static_cast<std::int64_t>(sorted.size()) < n);
             std::sort(sorted.begin(), sorted.end());
             std::vector<float>& own = edges[static_cast<std::size_t>(j)];
-            find_edges(sorted, own);
+            find_edges(sorted, bins, own);
             for (std::int64_t i = 0; i < n; ++i) {
                 const float x = rows[i * d + j];
                 const auto bin = std::isnan(x) ? static_cast<std::ptrdiff_t>(own.size() + 1)
@@ -89,15 +91,15 @@ class BinnedRows {
     }
 
     // Edges between neighbors, or quantiles of values if these are many. No edge is as large as what lies above it.
-    static void find_edges(const std::vector<float>& sorted, std::vector<float>& edges) {
+    static void find_edges(const std::vector<float>& sorted, std::size_t bins, std::vector<float>& edges) {
         std::vector<float> distinct;
         std::unique_copy(sorted.begin(), sorted.end(), std::back_inserter(distinct));
         const std::size_t n = sorted.size();
-        for (std::size_t k = 1; k < std::min(distinct.size(), kBins); ++k) {
+        for (std::size_t k = 1; k < std::min(distinct.size(), bins); ++k) {
             double edge = (double(distinct[k - 1]) + double(distinct[k])) / 2.0;
-            if (distinct.size() > kBins) {
-                const std::size_t at = n * k / kBins;
-                edge = n * k % kBins ? sorted[at] : (double(sorted[at - 1]) + double(sorted[at])) / 2.0;
+            if (distinct.size() > bins) {
+                const std::size_t at = n * k / bins;
+                edge = n * k % bins ? sorted[at] : (double(sorted[at - 1]) + double(sorted[at])) / 2.0;
             }
             auto down = static_cast<float>(edge);
             if (double(down) > edge) down = std::nextafter(down, -std::numeric_limits<float>::infinity());

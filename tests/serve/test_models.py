@@ -78,7 +78,10 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
 
 
 @pytest.mark.long("3,000 rows, or a stack")
-@pytest.mark.parametrize(("settings", "options", "n"), [({}, [], 3000), ({"auto": True}, ["--auto"], 40)], ids=str)
+@pytest.mark.parametrize(
+    ("settings", "options", "n"), [({}, [], 3000), ({"auto": True, "trees": False}, ["--auto", "--no-trees"], 120)],
+    ids=str,
+)  # fmt: skip
 def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path, settings, options, n):
     """Those that wait to be learned, too: many, or few that wait for others."""
     server, rows = local(), made(n, "mixed")

@@ -31,7 +31,7 @@ from confidently.views.view import Labelled
 from tests.command_line import here
 
 N, D = 700, 4
-HOW = {"l2_regularization": 1.0, "early_stopping": False, "random_state": 0}
+HOW = {"l2_regularization": 1.0, "early_stopping": False, "random_state": 0, "max_bins": N // 8}
 
 
 def table(n=N, seed=0):
@@ -98,7 +98,7 @@ def test_weights_count_and_missing_values_have_a_side_of_their_own():
     X, y = table()
     generator = np.random.default_rng(1)
     weight, gone = generator.choice([0.5, 3.0], N), generator.random((N, D)) < 0.2
-    X = X.round(2)  # of more values than bins, scikit-learn's bins would follow the weights
+    X = (40.0 * X).round() / 40.0  # of more values than bins, scikit-learn's bins would follow the weights
     view, there = Trees(first=N, rounds=20), ~gone
     rows = csr_array((X[there], np.nonzero(there)[1], np.concatenate([[0], np.cumsum(there.sum(axis=1))])), (N, D))
     arrays, _ = learned(view, grown(view, MISSING), rows, y, weight=weight)
@@ -110,7 +110,7 @@ def test_weights_count_and_missing_values_have_a_side_of_their_own():
 
 def test_columns_that_are_mostly_of_one_value_split_as_those_of_scikit_learn():
     """Mostly 0, between others; mostly missing; mostly the largest; and one without such a value."""
-    generator, X = np.random.default_rng(2), table()[0].round(2)
+    generator, X = np.random.default_rng(2), (40.0 * table()[0]).round() / 40.0
     usual = generator.random((N, D)) < [0.8, 0.85, 0.8, 0.0]
     X = np.where(usual, [0.0, np.nan, 2.0, 0.0], X)
     y = np.abs(X[:, 0]) + np.nan_to_num(X[:, 1], nan=0.7) ** 2 + (X[:, 2] < 0.3) + 0.1 * X[:, 3]
@@ -127,21 +127,25 @@ def test_columns_that_are_mostly_of_one_value_split_as_those_of_scikit_learn():
 def test_classes_are_those_of_scikit_learn():
     """Rows have weights of their own, so that no two splits gain the same, of which either might be taken."""
     generator = np.random.default_rng(0)
-    X, weight = generator.integers(0, 200, (N, D)).astype(float), generator.uniform(0.5, 2.0, N)
-    y = np.digitize(X[:, 0] + X[:, 1], [150, 250]).astype(np.int32)
+    X, weight = generator.integers(0, 80, (N, D)).astype(float), generator.uniform(0.5, 2.0, N)
+    y = np.digitize(X[:, 0] + X[:, 1], [60, 100]).astype(np.int32)
     arrays, _ = learned(Trees(first=N, rounds=20), grown(Trees(), n_classes=3), X, y, 3, weight=weight)
     model = HistGradientBoostingClassifier(max_iter=20, **HOW).fit(X, y, weight)
     assert np.allclose(scores(Trees(), arrays, X), model.decision_function(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [254, 255, 256, 257, 3000])
-def test_bins_are_quantiles_or_values(n):
-    X = np.random.default_rng(0).normal(size=(6000, 1))[:, :1].astype(np.float32).astype(float)
-    X = np.tile(X[:n], (6000 // n, 1))
+@pytest.mark.parametrize(
+    ("values", "rows", "bins"), [(254, 6000, 255), (255, 6000, 255), (256, 6000, 255), (257, 6000, 255),
+                                 (3000, 6000, 255), (49, 400, 50), (51, 400, 50), (390, 390, 48), (100, 100, 16)],
+)  # fmt: skip
+def test_bins_are_quantiles_or_values(values, rows, bins):
+    """Each has eight rows or more, unless these would be fewer than 16 bins."""
+    X = np.random.default_rng(0).normal(size=(6000, 1)).astype(np.float32).astype(float)
+    X = np.tile(X[:values], (rows // values + 1, 1))[:rows]
     y = (np.sin(5.0 * X[:, 0]) > 0).astype(np.int32)
-    view = Trees(first=len(X), rounds=5)
+    view = Trees(first=rows, rounds=5)
     arrays, _ = learned(view, view.grown(view.new_arrays(2), Columns.alike(1, ZERO), 2), X, y)
-    model = HistGradientBoostingClassifier(max_iter=5, **HOW).fit(X, y)
+    model = HistGradientBoostingClassifier(max_iter=5, **HOW | {"max_bins": bins}).fit(X, y)
     assert np.allclose(scores(view, arrays, X)[:, 1], model.decision_function(X), atol=1e-6)
 
 
@@ -300,6 +304,33 @@ def test_without_trees_is_kept_in_the_file(tmp_path):
     loaded = confidently.load(tmp_path / "model").partial_fit(X[50:], y[50:])
     assert loaded.trees is False
     assert not [name for name in loaded.learner_.names if "trees" in name]
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "labels"])
+def test_none_for_river_and_from_the_shell(kind, tmp_path, call):
+    X, y = table(150)
+    options = {"classes": [], "numbers": ["--regression"], "labels": ["--multilabel"]}[kind]
+    river = pytest.importorskip("confidently.river", reason="River is not installed")
+    new = {"classes": river.AutoClassifier, "numbers": river.AutoRegressor, "labels": river.AutoMultiLabelClassifier}
+    model = new[kind](trees=False)
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        named = dict(zip("abcd", x, strict=True))
+        model.learn_one(named, {"yes": label == 1, "no": label == 0} if kind == "labels" else label)
+    assert not [one for one in model.members if "trees" in one]
+    lines = [",".join(["y", *"abcd"]), *(",".join(map(str, [label, *x])) for x, label in zip(X, y, strict=True))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    train = ("train", tmp_path / "rows.csv", "--label", "y", *options, "-q")
+    assert call(*train, "--no-trees", "-o", tmp_path / "shell.cw")[0] == 0
+    loaded = confidently.load(tmp_path / "shell.cw")
+    assert loaded.trees is False
+    assert not [one for one in loaded.learner_.names if "trees" in one]
+    if kind != "labels":  # which River's cannot save
+        model.save(tmp_path / "river.cw")
+        assert confidently.load(tmp_path / "river.cw").trees is False
+    alone = ("--no-trees", "--rule", "ridge" if kind == "numbers" else "arow", "-o", tmp_path / "m.cw")
+    code, _, err = call(*train, *alone)
+    assert code == 2
+    assert "only several learners (--auto)" in err
 
 
 def test_what_columns_add_is_what_their_splits_add():

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def estimator_entries(
-    targets: bool, auto: bool, *, covariance: str, multiclass: str | None, calibration: str | None
+    targets: bool, auto: bool, *, covariance: str, multiclass: str | None, calibration: str | None, trees: bool
 ) -> dict[str, Any]:
     """Return the parameters of an estimator that are not its learner's.
 
@@ -19,11 +19,14 @@ def estimator_entries(
     covariance : str
         As chosen, perhaps "auto".
     multiclass, calibration : str or None
+    trees : bool
+        Whether a stack has members on trees.
     """
-    if not targets:
-        return {"members": "auto"} if auto else {"multiclass": multiclass, "calibration": calibration}
     if auto:
-        return {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
+        stack = {"members": "auto"} if trees else {"members": "auto", "trees": False}
+        return stack | ({"passes": 1, "shuffle": "auto", "random_state": 0} if targets else {})
+    if not targets:
+        return {"multiclass": multiclass, "calibration": calibration}
     return {
         "covariance": covariance, "calibration": calibration, "one_dimensional": True, "passes": 1, "shuffle": False,
         "random_state": None,

@@ -113,12 +113,12 @@ def new_number_stack(
 
 
 def stack_of(
-    table: ClassTable, targets: bool, dtype: str = "float64", bounds: Bounds | None = None
+    table: ClassTable, targets: bool, dtype: str = "float64", bounds: Bounds | None = None, trees: bool = True
 ) -> Stack | NumberStack:
     """Return a stack for a stream, whose members the first rows will choose; ``targets``: of numbers."""
     if targets:
-        return new_number_stack(dtype=dtype, bounds=bounds)
-    return new_stack(len(table), dtype=dtype, multilabel=table.multilabel)
+        return new_number_stack(dtype=dtype, bounds=bounds, trees=trees)
+    return new_stack(len(table), dtype=dtype, multilabel=table.multilabel, trees=trees)
 
 
 def _ridge(

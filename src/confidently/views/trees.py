@@ -45,8 +45,8 @@ class Trees(View):
 
         G_l^2/(H_l + 1) + G_r^2/(H_r + 1) - G^2/(H + 1)
 
-    over up to 255 quantiles of each column, first where the gain is largest, until the tree has 31 leaves. A leaf has
-    at least 20 rows. Rows that lack a value go to the side where this gains more.
+    over up to 255 quantiles of each column, eight rows or more apart, first where the gain is largest, until the tree
+    has 31 leaves. A leaf has at least 20 rows. Rows that lack a value go to the side where this gains more.
 
     With a shuffled ``fit``, trees grow once more at the end, on all rows, and these are kept no longer. A model that
     has been trained with ``partial_fit`` has the rows of its ``window``, in memory and in its file: 4 bytes per value.

@@ -83,7 +83,7 @@ _SETTINGS = [
     multilabel_option,
     classes_option,
 ]
-AUTO_KEEPS = ("auto", "dtype", "classes", "multilabel", "regression")  # options of a learner that go with --auto
+AUTO_KEEPS = ("auto", "no_trees", "dtype", "classes", "multilabel", "regression")  # that go with --auto
 BY_DEFAULT = "several learners are trained and mixed (--auto); --rule {} trains a single one, which is faster"
 _LEARNER = [
     click.option(
@@ -92,6 +92,7 @@ _LEARNER = [
         help="Mix several learners on different views of the rows; nothing is to be tuned.  "
         "[default: yes, without options of a single one]",
     ),
+    click.option("--no-trees", is_flag=True, help="With --auto: no learners on boosted trees, for faster training."),
     _COVARIANCE_OR_AUTO,
     *_SETTINGS,
     *VIEW_OPTIONS,
@@ -160,7 +161,10 @@ def new_stream_learner(
         from ...learner.streams import StreamLearner
         from ...stack.number_choice import stack_of
 
-        return StreamLearner(stack_of(table, targets, options["dtype"], bounds), table, None, features, reading)
+        stack = stack_of(table, targets, options["dtype"], bounds, not options["no_trees"])
+        return StreamLearner(stack, table, None, features, reading)
+    if options["no_trees"]:
+        raise click.UsageError("--no-trees: only several learners (--auto) have trees by themselves; omit it")
     from ...learner.recipe import Recipe
 
     settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets, "bounds": bounds}
@@ -175,7 +179,7 @@ def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the estimator that a model has besides those of its learner."""
     return entries.estimator_entries(
         bool(options["regression"]), options["auto"], covariance=options["covariance"],
-        multiclass=options["multiclass"], calibration=chosen_calibration(options),
+        multiclass=options["multiclass"], calibration=chosen_calibration(options), trees=not options["no_trees"],
     )  # fmt: skip
 
 

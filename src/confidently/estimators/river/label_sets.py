@@ -87,6 +87,8 @@ class AutoMultiLabelClassifier(StackOnDicts, LabelsOnDicts):
     ----------
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    trees : bool, default=True
+        Whether there are members on boosted trees, where these can help. See :class:`confidently.Trees`.
 
     Examples
     --------

@@ -153,6 +153,8 @@ class AutoRegressor(StackOnDicts, DictRegressor):
         Type of the members' states.
     bounds
         As of :class:`confidently.OnlineRegressor`.
+    trees : bool, default=True
+        Whether there are members on boosted trees, where these can help. See :class:`confidently.Trees`.
 
     Examples
     --------
@@ -164,9 +166,9 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     _rows: NumberStackRows
     _kind = NumberStackRows
 
-    def __init__(self, dtype: str = "float64", bounds: Bounds | None = None) -> None:
+    def __init__(self, dtype: str = "float64", bounds: Bounds | None = None, trees: bool = True) -> None:
         self.bounds = bounds
-        super().__init__(dtype)
+        super().__init__(dtype, trees)
 
     def _new_rows(self) -> NumberStackRows:
-        return NumberStackRows(self.dtype, bounds=check_bounds(self.bounds))
+        return NumberStackRows(self.dtype, bounds=check_bounds(self.bounds), trees=self.trees)

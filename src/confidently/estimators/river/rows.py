@@ -161,13 +161,14 @@ class StackOnDicts(ConformalOnDicts):
     _rows: StackRows
     _kind: ClassVar[type[StackRows]]
 
-    def __init__(self, dtype: str = "float64") -> None:
-        self.dtype = dtype
+    def __init__(self, dtype: str = "float64", trees: bool = True) -> None:
+        self.dtype, self.trees = dtype, trees
         check_choice("dtype", dtype, DTYPES)
+        check_choice("trees", trees, (True, False))
         self._rows = self._new_rows()
 
     def _new_rows(self) -> StackRows:
-        return self._kind(self.dtype)
+        return self._kind(self.dtype, trees=self.trees)
 
     @property
     def members(self) -> dict[str, float]:
@@ -195,4 +196,4 @@ class StackOnDicts(ConformalOnDicts):
         return Model(self._rows.learner, list(self._rows.table.names), self._rows.features())
 
     def _estimator(self) -> dict[str, Any]:
-        return {"members": "auto"}
+        return {"members": "auto"} if self.trees else {"members": "auto", "trees": False}

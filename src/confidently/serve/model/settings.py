@@ -92,12 +92,12 @@ class Deciding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """The settings of a served model.
 
-    A model is a single learner unless ``auto`` asks for several, since each row is learned by itself. Without ``view``,
-    the first rows decide whether numbers are standardized, as in ``confidently train --rule arow``; with the task
-    "numbers", they decide about the covariance, as in ``confidently train --rule ridge``. With ``classes``, other
-    labels are errors; without, classes are added as they appear. Without ``rule`` and ``covariance``, they are "arow"
-    and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
-    with; nothing else is set then.
+    A model is a single learner unless ``auto`` asks for several, since each row is learned by itself; without
+    ``trees``, none of these is on boosted trees. Without ``view``, the first rows decide whether numbers are
+    standardized, as in ``confidently train --rule arow``; with the task "numbers", they decide about the covariance, as
+    in ``confidently train --rule ridge``. With ``classes``, other labels are errors; without, classes are added as they
+    appear. Without ``rule`` and ``covariance``, they are "arow" and "diag", of numbers "ridge" and "auto". ``file`` is
+    the SHA-256 of the model file that an uploaded model began with; nothing else is set then.
 
     With an ``encoder``, rows are the vectors that it makes of their text, and nothing else; ``reading.text`` names the
     column, by default "text". The server keeps in ``encoder_info`` by what it recognizes the encoder.
@@ -123,6 +123,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     covariance: str | None = None
     classes: list[Name] = []
     auto: bool = False
+    trees: bool = True
     multilabel: bool = False
     view: str | None = None
     multiclass: Multiclass | None = None
@@ -240,7 +241,7 @@ class Setup:
         settings, table = self.settings, self._class_table()
         features = Features(bounded=not reading.vocabulary) if reading.named else None
         if settings.auto:
-            stack = stack_of(table, self.targets, settings.dtype, self.bounds)
+            stack = stack_of(table, self.targets, settings.dtype, self.bounds, settings.trees)
             return StreamLearner(stack, table, None, features, reading)
         view = default_view(True) if decided.is_table and not self.targets else self.view
         rule = make_rule(self.rule, **settings.rule_parameters)
@@ -259,7 +260,7 @@ class Setup:
         settings = self.settings
         return estimator_entries(
             self.targets, settings.auto, covariance=self.covariance, multiclass=settings.multiclass,
-            calibration=None if settings.calibration == "none" else settings.calibration,
+            calibration=None if settings.calibration == "none" else settings.calibration, trees=settings.trees,
         )  # fmt: skip
 
     def _classes(self) -> list[Name]:
@@ -278,6 +279,8 @@ class Setup:
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
         if settings.auto and {"rule": self.rule, "covariance": self.covariance} != DEFAULTS[settings.task]:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
+        if not (settings.auto or settings.trees):
+            raise ValueError("trees: only with auto are there members on trees; leave that out")
         if given := [name for name in OF_DECISIONS if _is_set(settings, name)]:
             raise ValueError(f'{", ".join(given)}: only for the task "{DECISIONS}"; leave that out')
         self._check_keyed()
