@@ -524,7 +524,7 @@ def renew_knots(name: str) -> Call:
     return Call(lambda: view_arrays(name), lambda a: _core.renew_knots(name, state_in(a)))
 
 
-def score_row(task: str, covariance: str) -> Call:
+def of_row(task: str, covariance: str, learns: bool = False) -> Call:
     """A call for one member, which sees standardized columns; a matrix of a covariance has pending rows."""
 
     def make() -> Arrays:
@@ -538,8 +538,10 @@ def score_row(task: str, covariance: str) -> Call:
     def run(a: Arrays) -> None:
         learner = Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance
         core = learner.compiled() if covariance == "diag" else learner._scorer
-        if not _core.score_row([("standard", True, -1)], [(core, state_in(a))], matrix(a), [0], a["out"]):
-            raise ValueError("columns beyond the weights")
+        bound, row = _core.BoundMembers([("standard", True, -1)], [(core, state_in(a))]), matrix(a)
+        done = bound.learn(row, 1, 1.0, 2 if task == "binary" else 3, [0], a["out"]) if learns else None
+        if not (bound.score(row, [0], a["out"]) if done is None else done):
+            raise ValueError("columns beyond the weights, or arrays that cannot be written to")
 
     unread = () if covariance == "diag" else OF_BLOCK
     return Call(make, run, ("start: decreasing", "out: longer", *(f"{name}: {way}" for name in unread for way in WAYS)))
@@ -855,10 +857,12 @@ CALLS = {
     ),
     "class_means_learn": class_means_learn(2),
     "class_means_learn of several": class_means_learn(3),
-    "score_row": score_row("binary", "diag"),
-    "score_row of several classes": score_row("joint", "diag"),
-    "score_row of a matrix": score_row("binary", "full"),
-    "score_row of a shared matrix": score_row("joint", "shared"),
+    "BoundMembers.score": of_row("binary", "diag"),
+    "BoundMembers.score of several classes": of_row("joint", "diag"),
+    "BoundMembers.score of a matrix": of_row("binary", "full"),
+    "BoundMembers.score of a shared matrix": of_row("joint", "shared"),
+    "BoundMembers.learn": of_row("binary", "diag", learns=True),
+    "BoundMembers.learn of several classes": of_row("joint", "diag", learns=True),
     "Entities.__init__": Call(
         lambda: {"priors": np.ones(2)}, lambda a: _core.Entities(a["priors"], 1, False, 100),
         ("priors: shorter", "priors: longer"),

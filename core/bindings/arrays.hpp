@@ -70,10 +70,14 @@ Input<T, dimensions> entry(const nb::dict& state, const char* name) {
     return entry_as<Input<T, dimensions>>(state, name);
 }
 
-inline void require_writable(const nb::dict& state) {
+inline bool is_writable(nb::handle array) {
     nb::ndarray<> writable;
+    return nb::try_cast(array, writable, false);
+}
+
+inline void require_writable(const nb::dict& state) {
     for (auto [name, array] : state)
-        if (!nb::try_cast(array, writable, false))
+        if (!is_writable(array))
             throw std::invalid_argument(nb::cast<std::string>(nb::str(name)) + " cannot be written to");
 }
 

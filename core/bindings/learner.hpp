@@ -35,6 +35,9 @@ struct UndoLog {
     Undo<double> wide;
     Undo<std::int64_t> lists;  // of weights of which only some are stored
 
+    UndoLog() = default;
+    explicit UndoLog(std::size_t first_block) : narrow(first_block), wide(first_block), lists(first_block) {}
+
     template <class Real>
     Undo<Real>& of() {
         if constexpr (sizeof(Real) == 4)

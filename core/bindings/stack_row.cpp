@@ -1,11 +1,15 @@
-// The scores of members of a stack for a single row, calibrated, or numbers: there, calls take longer than what they
-// compute.
+// Members of a stack on a single row: the scores, calibrated, or numbers; and training. There, calls take longer than
+// what they compute.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "bindings/bound_learner.hpp"
 #include "covariances/gram.hpp"
@@ -19,32 +23,42 @@ namespace {
 using Step = std::tuple<std::string, bool, std::int64_t>;  // name of a view, unit norm, limit of "pairs"
 using Member = std::tuple<const LearnerSettings*, Dict>;
 
-// A row as some views make it, one after the other.
-class SeenRow {
+// A view bound to its arrays.
+class BoundView {
   public:
-    SeenRow(const std::vector<Step>& steps, const Dict& state, const Rows& given) : rows_(&given) {
-        const StateArrays arrays{state};
-        for (const auto& [name, unit_norm, limit] : steps)
-            with_view(name, [&](auto of) {
-                using View = typename decltype(of)::type;
-                View view = View::open(arrays, nullptr);
-                if constexpr (requires { view.unit_norm; }) view.unit_norm = unit_norm;
-                if constexpr (requires { view.limit; }) view.limit = limit;
-                require(rows_->n_columns <= View::n_features(arrays),
-                        "the matrix has more columns than the view has features");
-                made_ = made(view, *rows_, 0, nullptr, 0, 1, nullptr);
-                const auto n = static_cast<std::int32_t>(made_.value.size());
-                own_.emplace(Row{made_.column.data(), made_.value.data(), n, false}, n ? made_.column.back() + 1 : 0);
-                rows_ = &*own_;
-            });
+    virtual ~BoundView() = default;
+
+    // Makes the row; counted: and counts it in after that. Returns false if an array has to grow, or to be replaced.
+    virtual bool make(const Rows& row, const Counted* counted, MadeRows& out) = 0;
+};
+
+template <class View>
+class BoundViewOf final : public BoundView {
+  public:
+    BoundViewOf(const StateArrays& state, bool unit_norm, std::int64_t limit, UndoLog& undo)
+        : view_(View::open(state, &undo.wide)), n_features_(View::n_features(state)), limit_(limit) {
+        if constexpr (requires { view_.unit_norm; }) view_.unit_norm = unit_norm;
     }
 
-    const Rows& rows() const { return *rows_; }
+    bool make(const Rows& row, const Counted* counted, MadeRows& out) override {
+        require(row.n_columns <= n_features_, "the matrix has more columns than the view has features");
+        if constexpr (requires { view_.limit; }) {
+            const std::int64_t of_training = std::exchange(view_.limit, limit_);
+            RowBuffer buffer;
+            const bool numbered =
+                !counted || !(counted->weight_of(0) > 0.0) || view_.meet(row.at(0, false, buffer), false);
+            if (numbered && !counted) out = made(view_, row, 0, nullptr, 0, 1, nullptr);
+            view_.limit = of_training;
+            if (!numbered || !counted) return numbered;
+        }
+        out = made(view_, row, 0, nullptr, 0, 1, counted);
+        if constexpr (requires { view_.first.has_changed(); }) return !view_.first.has_changed();
+        return true;
+    }
 
   private:
-    const Rows* rows_;
-    MadeRows made_;
-    std::optional<OneRow> own_;
+    View view_;
+    std::int64_t n_features_, limit_;
 };
 
 // x' Sigma x of one matrix over the features, some of whose updates are pending.
@@ -81,54 +95,241 @@ void calibrate(const TaskFacts& task, const double* calibration, int columns, do
     for (int k = 0; k < columns; ++k) scores[k] = (scores[k] - largest) * calibration[0];
 }
 
-// For members that see rows alike; numbers: theirs in the stack. Returns false if the row has columns beyond the
-// weights. A member with a large matrix is given as one without variances, which are then those of the matrix.
-bool score_row(const std::vector<Step>& views, const std::vector<Member>& members, const Matrix& matrix,
-               const std::vector<std::size_t>& numbers, Array<double, 3> out) {
-    require(matrix.rows->n_rows == 1 && out.shape(1) == 1, "there must be one row");
-    require(!members.empty() && numbers.size() == members.size(), "every member needs a number");
-    require_columns(matrix);
-    const SeenRow seen(views, std::get<1>(members[0]), *matrix.rows);
-    for (std::size_t m = 0; m < members.size(); ++m) {
-        const auto& [settings, state] = members[m];
-        const TaskFacts& task = settings->facts();
-        require(!task.threshold, "scores relative to a threshold are not moderated");
-        const auto learner = settings->open(state, 0, nullptr);
-        if (seen.rows().n_columns + learner->intercept > learner->n_features) return false;
-        const int columns = learner->columns;
-        require(numbers[m] < out.shape(0) && out.shape(2) == std::size_t(columns), "the scores do not fit the columns");
-        double* scores = out.data() + numbers[m] * std::size_t(columns);
-        const std::int64_t n_seen = data<std::int64_t>(state, "counters")[0];
-        std::vector<double> plain(static_cast<std::size_t>(columns));
-        double* calibration = data<double>(state, "calibration");
-        RowBuffer buffer;
-        const Row row = seen.rows().at(0, learner->intercept, buffer);
-        if (task.targets) {
-            learner->prediction(row, n_seen, scores, plain.data());
-            for (int k = 0; k < columns; ++k)
-                scores[k] += TargetStatistics{calibration + k * TargetStatistics::size}.mean();
-            continue;
-        }
-        if (state.contains("pending") && settings->covariance == covariance_number("identity")) {
-            learner->prediction(row, n_seen, scores, plain.data());
-            const auto d = std::size_t(learner->n_features);
-            const bool single = nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>();
-            const double v = single ? variance_of<float>(state, row, d) : variance_of<double>(state, row, d);
-            const double shrink = moderation(columns > 1 ? 2.0 * v : v, settings->prior_variance);
-            for (int k = 0; k < columns; ++k) scores[k] *= shrink;
-        } else {
-            learner->moderated({seen.rows(), 0.0, HUGE_VAL}, n_seen, settings->prior_variance, task.several,
-                               settings->independent, plain.data(), scores);
-        }
-        calibrate(task, calibration, columns, scores);
-    }
-    return true;
+// The name of the view that an array belongs to; empty: it is the covariance's.
+std::string view_of(const std::string& array, const std::vector<Step>& views) {
+    for (const auto& [name, unit_norm, limit] : views)
+        if (array.size() > name.size() && array[name.size()] == '.' && array.starts_with(name)) return name;
+    return {};
 }
+
+// Members that see rows alike, bound to the arrays of their states. A member with a large matrix is given as one
+// without variances, which are then those of the matrix; others have variances of their own, or a small matrix.
+class BoundMembers {
+  public:
+    BoundMembers(const std::vector<Step>& views, const std::vector<Member>& members) {
+        require(!members.empty(), "there must be a member");
+        for (const auto& [settings, state] : members) members_.push_back(bound(*settings, state, views));
+        const StateArrays arrays{members_[0].state};
+        for (const auto& [name, unit_norm, limit] : views)
+            with_view(name, [&](auto of) {
+                views_.push_back(
+                    std::make_unique<BoundViewOf<typename decltype(of)::type>>(arrays, unit_norm, limit, log_));
+            });
+    }
+
+    // Whether states have the arrays that members are bound to; they become the members'.
+    bool take(const std::vector<Dict>& states) {
+        if (stale_ || states.size() != members_.size()) return false;
+        for (std::size_t m = 0; m < states.size(); ++m)
+            for (const auto& [name, array] : members_[m].arrays) {
+                PyObject* own = PyDict_GetItemWithError(states[m].ptr(), name.ptr());
+                if (own != array.ptr()) return false;
+            }
+        for (std::size_t m = 0; m < states.size(); ++m) members_[m].state = states[m];
+        return true;
+    }
+
+    // Writes the scores of a row; numbers: those of the members in the stack. Returns false if the row has columns
+    // beyond the weights.
+    bool score(const Matrix& matrix, const std::vector<std::size_t>& numbers, Array<double, 3> out) {
+        require_row(matrix, numbers, out);
+        const Rows& row = seen(matrix, nullptr);
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Own& own = members_[m];
+            const AnyLearner& learner = *own.learner;
+            const TaskFacts& task = own.settings->facts();
+            require(!task.threshold, "scores relative to a threshold are not moderated");
+            if (row.n_columns + learner.intercept > learner.n_features) return false;
+            const int columns = learner.columns;
+            double* scores = into(out, numbers[m], columns);
+            const std::int64_t n_seen = own.counters[0];
+            std::vector<double> plain(static_cast<std::size_t>(columns));
+            RowBuffer buffer;
+            const Row one = row.at(0, learner.intercept, buffer);
+            if (task.targets) {
+                learner.prediction(one, n_seen, scores, plain.data());
+                for (int k = 0; k < columns; ++k)
+                    scores[k] += TargetStatistics{own.calibration + k * TargetStatistics::size}.mean();
+                continue;
+            }
+            if (own.has_matrix) {
+                learner.prediction(one, n_seen, scores, plain.data());
+                const auto d = std::size_t(learner.n_features);
+                const double v =
+                    own.is_single ? variance_of<float>(own.state, one, d) : variance_of<double>(own.state, one, d);
+                const double shrink = moderation(columns > 1 ? 2.0 * v : v, own.settings->prior_variance);
+                for (int k = 0; k < columns; ++k) scores[k] *= shrink;
+            } else {
+                learner.moderated({row, 0.0, HUGE_VAL}, n_seen, own.settings->prior_variance, task.several,
+                                  own.settings->independent, plain.data(), scores);
+            }
+            calibrate(task, own.calibration, columns, scores);
+        }
+        return true;
+    }
+
+    // Trains on a row of one class, and writes its scores before that. Returns false, with everything as it was, if an
+    // array has to grow or to be replaced, or cannot be written to.
+    bool learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes,
+               const std::vector<std::size_t>& numbers, Array<double, 3> out) {
+        require_row(matrix, numbers, out);
+        require(label >= 0 && label < n_classes, "labels out of range");
+        has_changed_ = false;
+        for (const Own& own : members_)
+            if (!own.may_learn) return false;
+        log_.clear();
+        for (Own& own : members_)
+            for (Kept& kept : own.kept) kept.save();
+        has_changed_ = true;
+        const Labels labels{&label, nullptr};
+        const Counted counted{labels, &weight, nullptr};
+        const Rows& row = seen(matrix, &counted);
+        if (stale_) return roll_back(), false;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Own& own = members_[m];
+            AnyLearner& learner = *own.learner;
+            const TaskFacts& task = own.settings->facts();
+            require(!task.lists && !task.targets && !own.has_matrix, "a row has one class, and weights have variances");
+            require(std::max(learner.columns, 2) == n_classes, "the weights do not fit the classes");
+            if (row.n_columns + learner.intercept > learner.n_features) return roll_back(), false;
+            Progressive progressive;
+            progressive.logits_per_row = learner.columns - task.extra_columns();
+            progressive.logits = into(out, numbers[m], progressive.logits_per_row);
+            const Batch batch{row, labels, &weight, nullptr, nullptr, 0, 1};
+            AnyTask kind = any_task(own.settings->task);
+            const Inspector inspector{row, 0.0, HUGE_VAL};
+            try {
+                learner.learn(kind, own.settings->rule,
+                              {own.settings->prior_variance,
+                               batch,
+                               own.calibration,
+                               progressive,
+                               {own.counters[0], own.counters[1], own.counters[2], own.updates},
+                               own.settings->independent,
+                               inspector,
+                               own.calibration,
+                               nullptr,
+                               own.variances});
+            } catch (const InvalidRow&) {
+                throw std::overflow_error("a row takes the learner out of range");
+            }
+        }
+        return true;
+    }
+
+    // Undoes the last call of learn(), unless it has changed nothing.
+    void roll_back() {
+        if (!std::exchange(has_changed_, false)) return;
+        log_.roll_back();
+        for (Own& own : members_)
+            for (Kept& kept : own.kept) kept.restore();
+        stale_ = true;  // views may know more than their arrays
+    }
+
+  private:
+    static constexpr std::size_t kFewChanges = 64;  // which a log has room for at first: there may be many models
+
+    // An array that training writes to without a log.
+    struct Kept {
+        void* at;
+        std::vector<char> before;
+
+        void save() { std::memcpy(before.data(), at, before.size()); }
+        void restore() const { std::memcpy(at, before.data(), before.size()); }
+    };
+
+    struct Own {
+        const LearnerSettings* settings;
+        Dict state;
+        std::vector<std::pair<nb::object, nb::object>> arrays;  // by name, those that it is bound to
+        std::vector<Kept> kept;
+        std::unique_ptr<AnyLearner> learner;
+        std::int64_t *counters, *updates;
+        double *calibration, *variances;
+        bool has_matrix, is_single, may_learn;
+    };
+
+    std::vector<Own> members_;
+    std::vector<std::unique_ptr<BoundView>> views_;
+    UndoLog log_{kFewChanges};
+    bool stale_ = false, has_changed_ = false;
+    MadeRows made_;
+    std::optional<OneRow> own_row_;
+
+    Own bound(const LearnerSettings& settings, const Dict& state, const std::vector<Step>& views) {
+        Own own{&settings, state, {}, {}, settings.open(state, 0, &log_)};
+        own.counters = data<std::int64_t>(state, "counters");
+        own.updates = data<std::int64_t>(state, "updates");
+        own.calibration = data<double>(state, "calibration");
+        own.variances = data<double>(state, "variances");
+        own.has_matrix = state.contains("pending") && settings.covariance == covariance_number("identity");
+        own.is_single = nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>();
+        own.may_learn = !own.has_matrix;
+        for (auto [key, array] : state) {
+            const auto name = nb::cast<std::string>(key);
+            const std::string view = view_of(name, views);
+            if (own.has_matrix && view.empty() && !is_common(name)) continue;  // which training replaces
+            own.arrays.emplace_back(nb::borrow(key), nb::borrow(array));
+            own.may_learn = own.may_learn && is_writable(array);
+            if (!view.empty() && !members_.empty() && !array.is(members_[0].state[key])) own.may_learn = false;
+            const bool is_logged = name == "weights" && !state.contains("covariance");
+            if (view.empty() ? !is_logged : name == "trees.counts") {  // changes of others are logged
+                const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
+                if (numbers.nbytes())
+                    own.kept.push_back({const_cast<void*>(numbers.data()), std::vector<char>(numbers.nbytes())});
+            }
+        }
+        return own;
+    }
+
+    // Whether a member without variances reads an array when it is bound.
+    static bool is_common(const std::string& name) {
+        for (const char* one :
+             {"weights", "counters", "updates", "calibration", "conformal", "variances", "scale", "folded"})
+            if (name == one) return true;
+        return false;
+    }
+
+    void require_row(const Matrix& matrix, const std::vector<std::size_t>& numbers, const Array<double, 3>& out) const {
+        require(matrix.rows->n_rows == 1 && out.shape(1) == 1, "there must be one row");
+        require(numbers.size() == members_.size(), "every member needs a number");
+        require_columns(matrix);
+    }
+
+    static double* into(const Array<double, 3>& out, std::size_t number, int columns) {
+        require(number < out.shape(0) && out.shape(2) == std::size_t(columns), "the scores do not fit the columns");
+        return out.data() + number * std::size_t(columns);
+    }
+
+    // The row as the views make it, one after the other.
+    const Rows& seen(const Matrix& matrix, const Counted* counted) {
+        const Rows* row = matrix.rows.get();
+        for (const auto& view : views_) {
+            MadeRows next;
+            if (!view->make(*row, counted, next)) {
+                stale_ = true;
+                return *row;
+            }
+            made_ = std::move(next);
+            const auto n = static_cast<std::int32_t>(made_.value.size());
+            own_row_.emplace(Row{made_.column.data(), made_.value.data(), n, false}, n ? made_.column.back() + 1 : 0);
+            row = &*own_row_;
+        }
+        return *row;
+    }
+};
 
 }  // namespace
 
 void bind_stack_row(nb::module_& m) {
-    m.def("score_row", &score_row, "views"_a, "members"_a, "matrix"_a, "numbers"_a, "out"_a.noconvert());
+    nb::class_<BoundMembers>(m, "BoundMembers")
+        .def(nb::init<const std::vector<Step>&, const std::vector<Member>&>(), "views"_a, "members"_a,
+             nb::keep_alive<1, 3>())
+        .def("take", &BoundMembers::take, "states"_a)
+        .def("score", &BoundMembers::score, "matrix"_a, "numbers"_a, "out"_a.noconvert())
+        .def("learn", &BoundMembers::learn, "matrix"_a, "label"_a, "weight"_a, "n_classes"_a, "numbers"_a,
+             "out"_a.noconvert())
+        .def("roll_back", &BoundMembers::roll_back);
 }
 
 }  // namespace confidently::python

@@ -20,6 +20,7 @@ class Undo {
     };
 
     Undo() = default;
+    explicit Undo(std::size_t first_block) : first_block_(first_block) {}
     Undo(const Undo&) = delete;
     Undo& operator=(const Undo&) = delete;
 
@@ -56,7 +57,7 @@ class Undo {
     CONFIDENTLY_SELDOM void next_block(std::size_t more) {
         while (current_ < blocks_.size() && blocks_[current_].size - blocks_[current_].used < more) ++current_;
         if (current_ < blocks_.size()) return;
-        const std::size_t size = std::max(more, blocks_.empty() ? kFirstBlock : 2 * blocks_.back().size);
+        const std::size_t size = std::max(more, blocks_.empty() ? first_block_ : 2 * blocks_.back().size);
         blocks_.push_back({Buffer<Change>(memory(), size), size, 0});
     }
 
@@ -68,7 +69,7 @@ class Undo {
     }
 
     std::vector<Block> blocks_;
-    std::size_t current_ = 0;
+    std::size_t current_ = 0, first_block_ = kFirstBlock;
 };
 
 }  // namespace confidently

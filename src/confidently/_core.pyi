@@ -1355,13 +1355,29 @@ def number_mixture_learn(
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
-def score_row(
-    views: Sequence[tuple[str, bool, int]],
-    members: Sequence[tuple[LearnerSettings, dict[str, Any]]],
-    matrix: Matrix,
-    numbers: Sequence[int],
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-) -> bool: ...
+
+class BoundMembers:
+    def __init__(
+        self, views: Sequence[tuple[str, bool, int]], members: Sequence[tuple[LearnerSettings, dict[str, Any]]]
+    ) -> None: ...
+    def take(self, states: Sequence[dict[str, Any]]) -> bool: ...
+    def score(
+        self,
+        matrix: Matrix,
+        numbers: Sequence[int],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> bool: ...
+    def learn(
+        self,
+        matrix: Matrix,
+        label: int,
+        weight: float,
+        n_classes: int,
+        numbers: Sequence[int],
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    ) -> bool: ...
+    def roll_back(self) -> None: ...
+
 def build() -> dict[str, Any]:
     """
     Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.

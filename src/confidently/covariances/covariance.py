@@ -199,6 +199,10 @@ class Covariance:
     def begin_rows(self, state: State, examples: Examples) -> None:
         """Convert the state, in place, for training row by row on examples."""
 
+    def is_ready(self, state: State) -> bool:
+        """Return whether the compiled loop may train on a row without :meth:`begin_rows`, and replaces no array."""
+        return self.is_diagonal and self.binds_rows
+
     def packed(self, state: State, n_features: int) -> State:
         """Return the state for a model file, without what :meth:`unpacked` can restore."""
         raise self._undefined("packed")

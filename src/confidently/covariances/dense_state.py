@@ -189,6 +189,11 @@ class DenseState(WeightCovariance):
         if used > before or state["block.products"].size:
             self._use(state, used)
 
+    def is_ready(self, state: State) -> bool:
+        rows = len(state["weights"])
+        flushed = not state["pending_rows"][0] and not state["block.products"].size
+        return self.is_row_by_row(state, None) and flushed and rows_in_use(state, rows) == rows
+
     def _use(self, state: State, used: int) -> None:
         """Count more features as used, which ends the block."""
         before, columns = rows_in_use(state, used), state["weights"].shape[2]

@@ -77,6 +77,12 @@ class Examples:
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)
 
+    @property
+    def is_one_row(self) -> bool:
+        """Whether they are one row of one class, in whose weight the class does not count."""
+        others = (self.label_start, self.class_weight, self.order, self.class_start, self.targets)
+        return self.X.shape[0] == 1 and not any(one is not None for one in others)
+
     def compiled(
         self, first: int, last: int, calibrate: bool, progressive: Progressive, block: Block | None = None
     ) -> _core.TrainingRows:

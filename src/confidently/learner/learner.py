@@ -104,6 +104,12 @@ class Learner(Predictor):
     # --- for streams ---------------------------------------------------------------------------------------------
 
     @property
+    def learns_row(self) -> bool:
+        """Whether :func:`confidently._core.learn_row` may train it on the next row, if arrays need not grow for it."""
+        ready = self.device is None and self.task.one_class and self.covariance.is_ready(self.state)
+        return ready and (self.view is None or self.view.learns_row(self.state))
+
+    @property
     def by_products(self) -> bool:
         """Whether rows may be learned together by matrix products, whose last digits depend on the number of rows."""
         return self.covariance.by_products

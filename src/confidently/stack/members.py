@@ -11,9 +11,11 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.state import COUNTS, Shapes, State, check_within, within
+from ..covariances.state import COUNTS, Shapes, State, check_within, out_of_range, within
 from ..data.memory.matrix import check_rows, is_checked
+from ..learner.example_checks import check_examples
 from ..learner.learner import Learner
+from ..learner.predictor import check_width
 from ..learner.promising import Promising
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
@@ -24,6 +26,8 @@ from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .averaging import Mean, with_slope
+from .begun import Begun
+from .bound import Bound
 from .class_means import RARITIES, ClassMeans
 from .following import Following
 from .moves import Moves
@@ -95,6 +99,7 @@ class Members(Following, Promising):
         self.logs = self.rests = 0
         self.state: State = {}
         self.dropped: dict[str, int] | None = None
+        self._bound = Bound()
         if plans:
             self._take(plans)
 
@@ -299,7 +304,7 @@ class Members(Following, Promising):
                 self.mean = Mean()
                 self.follow()
             with ExitStack() as stack:
-                begun = [stack.enter_context(member.begin(examples)) for member in self.members]
+                begun = self._begin(examples, calibrate, stack)
                 # left first, so that no thread still trains when an error or an interruption is undone
                 threads = stack.enter_context(threads_for(len(self._groups()), len(examples)))
                 first, stride = 0, self._rows_per_stride()
@@ -315,11 +320,11 @@ class Members(Following, Promising):
                         weights = self.state[WEIGHTS].tolist()
                         self.mean = self.mean.after(last - first, self.pass_rows, weights, slopes)
                     if calibrate:
-                        stay = self.race(seen)
-                        if groups is not None and self.task.one_class and len(stay) < len(begun):
+                        members, stay = len(self.members), self.race(seen)
+                        if groups is not None and self.task.one_class and len(stay) < members:
                             groups = learned(groups, counted, last).renewed(0.0)
                             counted = last
-                        begun = [begun[k] for k in stay]
+                        begun = begun.of(stay)
                     first = last
                     if progress is not None:
                         progress(last)
@@ -379,6 +384,17 @@ class Members(Following, Promising):
         if not self.task.regression:
             self._renew_scores(0.0)
 
+    def _begin(self, examples: Examples, calibrate: bool, stack: ExitStack) -> Begun:
+        """Return the contexts within which members train on examples; that of members which the core trains, too."""
+        begun = Begun(self.members, examples, stack, calibrate and self.task.one_class and examples.is_one_row)
+        if begun.is_row:
+            check_examples(examples, self.task, self.n_classes)
+            check_width(examples.X, self.n_features)
+        else:
+            for k in range(len(self.members)):
+                begun[k]
+        return begun
+
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""
         new = copy(self)
@@ -387,7 +403,7 @@ class Members(Following, Promising):
         return new
 
     def _train(
-        self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
+        self, part: Examples, begun: Begun, calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         states = [] if calibrate else [member.state for member in self.members]
@@ -399,7 +415,7 @@ class Members(Following, Promising):
             array[...] = values
 
     def _train_members(
-        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
+        self, part: Examples, begun: Begun, outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
         """Train the members, and record what they predict of each row before it is used.
 
@@ -408,12 +424,27 @@ class Members(Following, Promising):
         self._train_groups(self._groups(calibrate), part, begun, outputs, threads)
 
     def _train_groups(
-        self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
+        self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: Begun, outputs: np.ndarray,
         threads: Executor | None,
     ) -> None:  # fmt: skip
         from .threads import run  # imported here, as in threads_for
 
+        if begun.is_row:
+            groups = [group for group in groups if not self._learn_row(*group, begun, outputs)]
         run(lambda group: self._train_group(*group, part, begun, outputs), groups, threads)
+
+    def _learn_row(self, view: View | None, group: list[int], begun: Begun, outputs: np.ndarray) -> bool:
+        """Train members with the same view on a single row, if the core can."""
+        learners = self._learners(group, lambda learner: learner.learns_row)
+        if not learners:
+            return False
+        row, bound = begun.examples, self._bound.of(self.members, view, group, learners)
+        weight = 1.0 if row.weight is None else float(row.weight[0])
+        begun.changed.append(bound)
+        try:
+            return bound.learn(row.X, int(row.labels[0]), weight, self.n_classes, group, outputs)
+        except OverflowError:
+            raise out_of_range(self.dtype) from None
 
     def _rows_per_stride(self) -> int:
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
@@ -421,18 +452,18 @@ class Members(Following, Promising):
 
     def _groups(self, calibrate: bool = True) -> list[tuple[View | None, list[int]]]:
         """Return the numbers of the members, in later passes of those that train, with the same view together."""
-        groups: dict[View, list[int]] = {}
+        groups: dict[str, tuple[View, list[int]]] = {}
         alone: list[tuple[View | None, list[int]]] = []
         for k, member in enumerate(self.members):
             if isinstance(member, Learner) and member.view is not None:
-                groups.setdefault(member.view, []).append(k)
+                groups.setdefault(member.view.key, (member.view, []))[1].append(k)
             else:
                 alone.append((None, [k]))
-        found = [*groups.items(), *alone]
+        found = [*groups.values(), *alone]
         return [(view, group) for view, group in found if calibrate or view is None or not view.sees_labels]
 
     def _train_group(
-        self, view: View | None, group: list[int], part: Examples, begun: list[Any], outputs: np.ndarray
+        self, view: View | None, group: list[int], part: Examples, begun: Begun, outputs: np.ndarray
     ) -> None:
         """Train members with the same view: the first makes the rows, and all keep the same arrays of the view."""
         if view is None:
@@ -465,6 +496,7 @@ class Members(Following, Promising):
         """
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
+        check_width(X, self.n_features)
         one = scores if X.shape[0] == 1 else None
         groups = [group for view, group in self._groups() if one is None or not self._score_row(X, view, group, one)]
 
@@ -483,13 +515,14 @@ class Members(Following, Promising):
 
     def _score_row(self, X: _core.Matrix, view: View | None, group: list[int], scores: np.ndarray) -> bool:
         """Write the scores of members with the same view, if the core can score a single row for them."""
+        learners = self._learners(group, lambda learner: learner.scores_rows)
+        return bool(learners) and self._bound.of(self.members, view, group, learners).score(X, group, scores)
+
+    def _learners(self, group: list[int], suits: Callable[[Learner], bool]) -> list[Learner]:
+        """Return members, or none if they do not all suit."""
         members = [self.members[k] for k in group]
-        learners = [one for one in members if isinstance(one, Learner) and one.scores_rows]
-        if len(learners) < len(members):
-            return False
-        learners[0].check_width(X)
-        cores = [(one.covariance.row_scorer(one.state), one.state) for one in learners]
-        return _core.score_row([] if view is None else view.steps, cores, X, group, scores)
+        learners = [one for one in members if isinstance(one, Learner) and suits(one)]
+        return learners if len(learners) == len(members) else []
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,).

@@ -31,6 +31,7 @@ from ..tasks.targets import (
 from ..tasks.task import Task
 from ..views.view import View
 from . import logs as of_logs
+from .begun import Begun
 from .choosing import Choosing
 from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
 from .members import COUNTERS, ROWS, WEIGHTS
@@ -247,7 +248,7 @@ class NumberStack(Choosing):
         return 2 * self.n_classes  # prediction and variance of every number
 
     def _train_members(
-        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
+        self, part: Examples, begun: Begun, outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
         groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups(calibrate)]
         self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
+from .begun import Begun
 from .choosing import Choosing
 from .class_means import ClassMeans
 from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
@@ -133,7 +134,7 @@ class Stack(Choosing):
         return 1 if self.n_classes <= 2 else self.n_classes
 
     def _train(
-        self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
+        self, part: Examples, begun: Begun, calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         found = self._class_means
         before = None if found is None else found[1].trust_before(part)

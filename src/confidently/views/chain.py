@@ -200,6 +200,9 @@ class Chain(View):
             arrays |= changed
         return arrays, seen
 
+    def learns_row(self, state: Arrays) -> bool:
+        return all(view.learns_row(state) for view in self.parts)
+
     def foreseen(self, state: Arrays, X: _core.Matrix, order: np.ndarray) -> Arrays:
         arrays = self.parts[0].foreseen(state, X, order)
         for before, view in zip(self.parts, self.parts[1:], strict=False):

@@ -260,6 +260,10 @@ class Trees(View):
             if done == rows.n:
                 return arrays, SeenRows.joined(found)
 
+    def learns_row(self, state: Arrays) -> bool:
+        held, _, grown, lists = state[COUNTS].tolist()
+        return bool(grown and not lists and held < len(state[WEIGHT]) and self._rows_left(state) > 1)
+
     def settled(self, state: Arrays, regression: bool) -> Arrays:
         arrays = self.arrays(state)
         if not arrays[COUNTS][HELD]:

@@ -8,6 +8,7 @@ view is one file of this folder, one row of :data:`confidently.views.table.VIEWS
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -163,8 +164,7 @@ class View(Parametric):
 
     def arrays(self, state: Mapping[str, np.ndarray]) -> Arrays:
         """Return the view's own arrays among those of a learner."""
-        prefixes = self.prefixes
-        return {name: array for name, array in state.items() if name.startswith(prefixes)}
+        return {name: state[name] for name in _with_prefixes(tuple(state), self.prefixes)}
 
     @property
     def prefixes(self) -> tuple[str, ...]:
@@ -275,6 +275,10 @@ class View(Parametric):
         """Add what the view makes of dense rows to a graph, and return its name."""
         raise NotImplementedError
 
+    def learns_row(self, state: Arrays) -> bool:
+        """Return whether the core can make and count in the next row, so that :meth:`learn` need not be called."""
+        return True
+
     @property
     def _has_unit_norm(self) -> bool:
         """Whether rows are scaled to unit L2 norm, where a parameter ``unit_norm`` decides that."""
@@ -287,7 +291,12 @@ class View(Parametric):
         """The views that make a row, one after the other."""
         return (self,)
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """What two views have in common that are equal."""
+        return repr(self)
+
+    @cached_property
     def steps(self) -> list[tuple[str, bool, int]]:
         """The views as the core takes them: name, whether rows have unit norm, and the largest number of terms."""
         return [(view.name, view._has_unit_norm, getattr(view, "max_terms", -1)) for view in self.views]
@@ -295,6 +304,11 @@ class View(Parametric):
     def header(self) -> list[dict[str, Any]]:
         """Return these views as plain data, for a model file."""
         return [{"name": view.name, "parameters": _saved(view.get_params())} for view in self.views]
+
+
+@lru_cache(1024)
+def _with_prefixes(names: tuple[str, ...], prefixes: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name.startswith(prefixes)]
 
 
 def _saved(parameters: dict[str, Any]) -> dict[str, Any]:
