@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 import pytest
 
-from confidently import AutoClassifier, IELLIP, OnlineClassifier
+from confidently import IELLIP, AutoClassifier, OnlineClassifier
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.choice import new_stack
 from confidently.stack.members import parts_of
