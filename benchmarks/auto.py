@@ -6,8 +6,8 @@ is learned, beside River's adaptive random forest; four recorded ones and six of
 from which on the mixture has moved to shorter memories, on streams that change once or more, and on streams in random
 order and of one concept, where each would be a false alarm. Labels: four
 sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. Regression:
-AutoRegressor beside HistGradientBoostingRegressor with its defaults, on tables of numbers; the least wall time of
-three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
+AutoRegressor beside HistGradientBoostingRegressor and, with --catboost, CatBoostRegressor with their defaults, on
+tables of numbers; the least wall time of three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
 AROW has its default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth
 of at most 20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables,
 has its defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
@@ -211,17 +211,22 @@ def labelled(name: str, batch: bool) -> dict[str, tuple[float, float, float]]:
     return found
 
 
-def regressed(splits: list[Any], shuffle: bool | str) -> dict[str, float]:
+def regressed(splits: list[Any], shuffle: bool | str, catboost: bool) -> dict[str, float]:
     """Return test RMSE in standard deviations of the targets, coverage, seconds and megabytes: means over splits."""
     every = []
     for X, y, X_test, y_test in splits[:SPLITS]:
         found, models = {"rows": float(len(y)), "columns": float(X.shape[1])}, {}
-        for name, new in (
-            ("AutoRegressor", partial(AutoRegressor, shuffle=shuffle)),
-            ("HistGradientBoosting", partial(HistGradientBoostingRegressor, random_state=0)),
-        ):
+        learners: dict[str, Any] = {
+            "AutoRegressor": partial(AutoRegressor, shuffle=shuffle),
+            "HistGradientBoosting": partial(HistGradientBoostingRegressor, random_state=0),
+        }
+        if catboost:
+            from catboost import CatBoostRegressor
+
+            learners["CatBoost"] = partial(CatBoostRegressor, random_seed=0, verbose=0, allow_writing_files=False)
+        for name, new in learners.items():
             seconds = []
-            for _ in range(3):
+            for _ in range(1 if name == "CatBoost" else 3):
                 start = time.perf_counter()
                 models[name] = new().fit(X, y)
                 seconds.append(time.perf_counter() - start)
@@ -243,7 +248,7 @@ def regression_lines(found: dict[str, dict[str, float]]) -> Iterator[list[str]]:
         yield [
             name, f"{one['rows']:,.0f}", f"{one['columns']:.0f}", f"{ours:.4f}", f"{boosted:.4f}",
             f"{100 * (ours / boosted - 1):+.0f} %", f"{100 * one['inside']:.1f} %", f"{times[0]:.2f}",
-            f"{times[1]:.2f}", f"{one['MB']:.1f}",
+            f"{times[1]:.2f}", f"{one['MB']:.1f}", *([f"{one['CatBoost']:.4f}"] if "CatBoost" in one else []),
         ]  # fmt: skip
 
 
@@ -288,6 +293,7 @@ def main() -> None:
         ("--part", {"choices": PARTS, "help": "only this part"}),
         ("--only", {"metavar": "NAMES", "help": "only these tasks or sets, separated by commas"}),
         ("--folds", {"type": int, "default": FOLDS, "help": "of the text tasks, only the first so many of ten"}),
+        ("--catboost", {"action": "store_true", "help": "CatBoost's regression too, which needs it"}),
         ("--no-batch", {"action": "store_true", "help": "without the batch learners, which take most of the time"}),
     )
     if not have_data():
@@ -338,11 +344,11 @@ def main() -> None:
         chosen = {}
         for name, splits in numbers:
             if only is None or name in only:
-                chosen[name] = regressed(splits, "auto")
+                chosen[name] = regressed(splits, "auto", options.catboost)
                 if name == "bike_sharing":
-                    chosen["the same, shuffle=False"] = regressed(splits, False)
+                    chosen["the same, shuffle=False"] = regressed(splits, False, options.catboost)
         columns = ["set", "rows", "columns", "AutoRegressor", "HistGradientBoosting", "difference", "inside", "seconds",
-                   "seconds of trees", "MB"]  # fmt: skip
+                   "seconds of trees", "MB", *(["CatBoost"] if options.catboost else [])]  # fmt: skip
         lines = list(regression_lines(chosen))
         print("\nregression", table(columns, lines), markdown(columns, lines), sep="\n\n", flush=True)
         result["regression"] = chosen
