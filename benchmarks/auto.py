@@ -4,13 +4,13 @@ Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers 
 pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
 is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Moves: the rows
 from which on the mixture has moved to shorter memories, on streams that change once or more, and on streams in random
-order and of one concept, where each would be a false alarm. Labels: four
-sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. Regression:
-AutoRegressor beside HistGradientBoostingRegressor and, with --catboost, CatBoostRegressor with their defaults, on
-tables of numbers; the least wall time of three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
-AROW has its default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth
-of at most 20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables,
-has its defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
+order and of one concept, where each would be a false alarm. Labels: four sets whose rows have any number of labels,
+beside LogisticRegression with its defaults, one per label. Regression: AutoRegressor beside
+HistGradientBoostingRegressor and, with --catboost, CatBoostRegressor with their defaults, on tables of numbers; the
+least wall time of three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the
+order of time. AROW has its default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error
+on a fifth of at most 20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for
+tables, has its defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
 ``tests/data_sets.py``: the batch learners get tables standardized and rows of unit norm.
 """
 
