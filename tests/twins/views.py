@@ -304,6 +304,16 @@ class Categories:
         self.rows.append((y, w, {j for j in present(row) if j in self.category}))
 
 
+def edges(values, bins):
+    """Edges between neighbors, or quantiles if there are more values than bins, in single precision."""
+    distinct = np.unique(values)
+    found = (distinct[1:] + distinct[:-1]) / 2.0
+    if len(distinct) > bins:
+        found = np.quantile(values, np.arange(1, bins) / bins, method="averaged_inverted_cdf")
+    down = found.astype(np.float32)
+    return np.unique(np.where(down > found, np.nextafter(down, np.float32(-np.inf)), down))
+
+
 class Trees:
     """Trees of scikit-learn, asked through what it promises; rows are rounded to single precision."""
 
@@ -319,10 +329,15 @@ class Trees:
     def see(self, row):
         if self.model is None:
             return {}
-        scores = self.model.decision_function(self.whole(row)[None])[0]
+        scores = self.model.decision_function(self.binned(self.whole(row)[None]))[0]
         known = self.model.classes_
         scores = {int(known[1]): float(scores)} if len(known) == 2 else dict(zip(known.tolist(), scores, strict=True))
         return {k: max(-30.0, min(30.0, float(score))) for k, score in scores.items() if score}
+
+    def binned(self, X):
+        """Numbers of bins, since scikit-learn's own would follow the weights."""
+        found = [np.searchsorted(edges, column).astype(float) for edges, column in zip(self.edges, X.T, strict=True)]
+        return np.where(np.isnan(X), np.nan, np.stack(found, axis=1))
 
     def learn(self, row, labels, w):
         self.rows.append(self.whole(row))
@@ -332,9 +347,11 @@ class Trees:
             return
         n = len(self.rows)
         if len(set(self.labels)) > 1:
+            X = np.array(self.rows)
+            self.edges = [edges(column[~np.isnan(column)].astype(float), min(max(n // 8, 16), 255)) for column in X.T]
             self.model = HistGradientBoostingClassifier(
                 max_iter=self.rounds, l2_regularization=1.0, early_stopping=False, random_state=0
-            ).fit(np.array(self.rows), self.labels, self.weights)
+            ).fit(self.binned(X), self.labels, self.weights)
         self.next = n + max(20, int(n * min(max(0.25, n / 2000), 1)))
 
 

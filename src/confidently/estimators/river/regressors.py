@@ -160,7 +160,7 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), AutoRegressor(), metrics.MAE())
-    MAE: 0.291345
+    MAE: 0.291691
     """
 
     _rows: NumberStackRows
