@@ -128,7 +128,8 @@ REQUESTS = {
         ("m", {"rulee": "arow"}), ("numbers", {"task": "classes"}), ("m", {"task": "numbers"}),
         *(("new", settings) for settings in (
             {"rule": "nothing"}, {"rule_parameters": {"z": 1}}, {"covariance": "nothing"}, {"classes": ["one"]},
-            {"classes": ["a", "a"]}, {"classes": ["1", 1]}, {"auto": True, "rule": "cw_stdev"}, {"view": "nothing"},
+            {"classes": ["a", "a"]}, {"classes": ["1", 1]}, {"auto": True, "rule": "cw_stdev"}, {"trees": False},
+            {"view": "nothing"},
             {"dtype": "float16"}, {"prior_variance": 0}, {"forget": 2}, {"reading": {"bits": 99}},
             {"reading": {"bits": "x"}}, {"reading": {"ngrams": [3, 1]}}, {"reading": {"unknown": 1}}, {"unknown": 1},
             {"file": "0" * 64}, {"strict": ["typo"]}, {"strict": "all"}, {"ask": 1.5}, {"ask": -1}, {"bounds": [0, 1]},
