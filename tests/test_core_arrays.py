@@ -123,7 +123,7 @@ def distinct(a: Arrays) -> None:
         raise ValueError("they are not")
 
 
-def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
+def learn(task: str, covariance: str = "diag", checked: bool = True, pending: bool = False) -> Call:
     def make() -> Arrays:
         lists = task in MULTILABEL
         labels = {"labels": i32(1, 2, 0), "label_start": i64(0, 2, 3)} if lists else {"labels": i32(1, 0)}
@@ -139,15 +139,18 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
 
     def run(a: Arrays) -> None:
         largest = 0.0 if checked else 1e100
-        fault = compiled(task, covariance).learn(state_in(a), matrix(a), training_rows(a), largest)
+        core = Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance
+        core = core._pending if pending else core.compiled()
+        fault = core.learn(state_in(a), matrix(a), training_rows(a), largest)
         if fault is not None:
             raise ValueError(fault)
 
     allowed = ["order: longer", *(["labels: longer"] if task in MULTILABEL else [])]
     allowed += [f"class_start: {way}" for way in ("shorter", "empty", "negative at 0")]  # classes exist earlier
     allowed += SPARE_LISTS if covariance == "sparse" else ()
-    if covariance in ("full", "shared"):  # row by row, which leaves nothing pending
-        allowed += [f"{name}: {way}" for name in ("state.pending", *OF_BLOCK) for way in WAYS]
+    if covariance in ("full", "shared"):
+        unread = OF_BLOCK if pending else ("state.pending", *OF_BLOCK)
+        allowed += [f"{name}: {way}" for name in unread for way in WAYS]
     return Call(make, run, tuple(allowed))
 
 
@@ -190,33 +193,6 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
     unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows", *OF_BLOCK)
     allowed = [f"{name}: {way}" for name in unused for way in WAYS]
     return Call(make, run, (*allowed, *(["labels: longer"] if task in MULTILABEL else [])))
-
-
-def blocks(task: str, sharing: str, columns: int, covariance: str = "full") -> Call:
-    def make() -> Arrays:
-        given = products(task, sharing, columns, covariance).make()
-        logits = {"logits": np.zeros((2, columns))} if "logits" in given else {}
-        given["whole weights"] = given.pop("state.weights")  # with no columns to spare
-        learners, numbers = len(given["state.covariance"]), columns if sharing == "shared" else 1
-        block = {"before": given["whole weights"] + 0.0, "products": np.ones((learners, 1, 4))}
-        update = {"plus": i32(0), "minus": i32(-1), "weight": np.ones(1), "share": np.zeros(1), "age": np.zeros(1)}
-        return CSR | block | {f"known.{name}": array for name, array in update.items()} | {
-            name: array for name, array in given.items() if name not in ("gram", "scores", "norm", "logits")
-        } | logits | {"known.mean": np.zeros(numbers), "order": i64(1, 0)}  # fmt: skip
-
-    def run(a: Arrays) -> None:
-        core = _core.ProductLearner(
-            settings(task).rule.compiled, _core.Task[task.replace("-", "_")], _core.Sharing[sharing], 1.0, 0.0
-        )
-        known = {name.removeprefix("known."): array for name, array in a.items() if name.startswith("known.")}
-        core.learn_blocks(
-            state_in(a), a["whole weights"], a["state.covariance"], a["state.pending"], BLAS, matrix(a),
-            training_rows(a), 4, True, 2, 0, a["before"], a["products"], [known] * len(a["state.covariance"]),
-        )  # fmt: skip
-
-    allowed = [f"{name}: {way}" for name in OF_BLOCK for way in WAYS]
-    no_block = ("products: empty", "known.minus: negative at 0")
-    return Call(make, run, ("order: longer", "state.pending_rows: longer", *no_block, *allowed))
 
 
 def support(task: str, columns: int) -> Call:
@@ -619,6 +595,9 @@ CALLS = {
     "Learner.learn multilabel-one-vs-rest": learn("multilabel-one-vs-rest"),
     "Learner.learn full": learn("joint", "full"),
     "Learner.learn shared": learn("joint", "shared"),
+    "Learner.learn full pending": learn("binary", "full", pending=True),
+    "Learner.learn shared pending": learn("joint", "shared", pending=True),
+    "Learner.learn one-vs-rest pending": learn("one-vs-rest", "full", pending=True),
     "Learner.learn sparse": learn("joint", "sparse"),
     "Learner.learn identity": learn("binary", "identity"),
     "Learner.learn unchecked": learn("binary", checked=False),
@@ -725,9 +704,6 @@ CALLS = {
     "ProductLearner.learn softmax shared": products("softmax", "shared", 3, "shared"),
     "ProductLearner.learn multilabel": products("multilabel", "joint", 4),
     "ProductLearner.learn multilabel-one-vs-rest": products("multilabel-one-vs-rest", "independent", 3),
-    "ProductLearner.learn_blocks": blocks("binary", "joint", 1),
-    "ProductLearner.learn_blocks shared": blocks("joint", "shared", 3, "shared"),
-    "ProductLearner.learn_blocks one-vs-rest": blocks("one-vs-rest", "independent", 3),
     "ProductLearner.learn_support": support("joint", 3),
     "ProductLearner.learn_support multilabel": support("multilabel", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),

@@ -2,6 +2,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "bindings/product_learner.hpp"
+#include "bindings/python_blas.hpp"
 
 namespace confidently::python {
 
@@ -132,10 +133,6 @@ template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "rows"_a, "known"_a.none() = nb::none(), "first"_a = 0, "room"_a = 0);
-    learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(),
-                "covariance"_a.noconvert(), "pending"_a.noconvert(), "blas"_a, "matrix"_a, "rows"_a, "rows_per_block"_a,
-                "intercept"_a, "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(),
-                "products"_a.noconvert(), "known"_a);
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a,
           "out"_a.noconvert());
     m.def("multiply_sparse_rows", &multiply_sparse<Real>, "rows"_a.noconvert(), "s"_a.noconvert(), "out"_a.noconvert());

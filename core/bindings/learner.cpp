@@ -274,15 +274,16 @@ void bind_learner(nb::module_& m) {
     nb::class_<Learner, LearnerSettings>(m, "Learner")
         .def("__init__",
              [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool independent,
-                bool intercept, bool average, bool moments, double prior_variance, double min_variance, double forget) {
+                bool intercept, bool average, bool moments, double prior_variance, double min_variance, double forget,
+                bool pending) {
         const std::size_t number = covariance_number(covariance);
         with_covariance(number,
                         [&](auto row) { require(forget == 0.0 || row.forgets, "this covariance does not forget"); });
-        new (self) Learner{
-            {rule.any, number, task, independent, intercept, average, moments, prior_variance, min_variance, forget}};
+        new (self) Learner{{rule.any, number, task, independent, intercept, average, moments, prior_variance,
+                            min_variance, forget, pending}};
     },
              "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "independent"_a, "intercept"_a, "average"_a,
-             "moments"_a, "prior_variance"_a, "min_variance"_a, "forget"_a)
+             "moments"_a, "prior_variance"_a, "min_variance"_a, "forget"_a, "pending"_a = false)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "rows"_a, "largest"_a = 0.0, "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("best", &Learner::best, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)

@@ -17,6 +17,7 @@ struct LearnerSettings {
     bool intercept, average;
     bool moments;
     double prior_variance, min_variance, forget;
+    bool pending;  // changes of a matrix wait in rows beside it
 
     const TaskFacts& facts() const { return facts_of(task); }
 

@@ -96,7 +96,8 @@ std::unique_ptr<AnyLearner> open_stored(const LearnerSettings& learner, const nb
                                       learner.prior_variance,
                                       regression ? 0.0 : learner.min_variance,
                                       learner.moments,
-                                      learner.forget};
+                                      learner.forget,
+                                      learner.pending};
     std::unique_ptr<AnyLearner> opened;
     TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
                                   [&]<class Covariance>(const Covariance& covariance) {

@@ -1,13 +1,10 @@
-// What trains on rows by products of matrices for Python: the recursion over a chunk of rows, with the products around
-// it where they are small.
+// What trains on rows by products of matrices for Python: the recursion over a chunk of rows.
 #pragma once
 
 #include <nanobind/stl/optional.h>
 
 #include "bindings/learner.hpp"
-#include "bindings/python_blas.hpp"
 #include "covariances/batch_products.hpp"
-#include "covariances/dense_blocks.hpp"
 #include "covariances/gram.hpp"
 #include "covariances/support_gram.hpp"
 
@@ -16,8 +13,6 @@ namespace confidently::python {
 // the number of rows trained on, and one dict per learner
 using Updates = nb::typed<nb::list, Dict>;
 using Learned = nb::typed<nb::tuple, std::int64_t, Updates>;
-// pending rows and weights before a block, the products of its rows, its updates, and the covariances if they changed
-using Block = nb::typed<nb::tuple, std::int64_t, nb::object, nb::object, Updates, nb::object>;
 inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
 
 struct ProductLearner {
@@ -90,92 +85,6 @@ struct ProductLearner {
         }
         found[0]["solved"] = array_of(std::move(chosen));
         return nb::make_tuple(done, found);
-    }
-
-    // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the
-    // features. The block that the rows continue is given by what was pending before it, the weights then, the products
-    // of its rows so far (learners x rows x d) and the updates by them; returns the same of the block that the next
-    // rows will continue, and the covariances, which are copied where they change.
-    template <class Real>
-    Block learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
-                       const PythonBlas& blas, const Matrix& matrix, const TrainingRows& examples, int rows_per_block,
-                       bool intercept, std::int64_t may_wait, std::int64_t pending_before,
-                       Input<Real, 3> weights_before, Input<Real, 3> products, Updates known) const {
-        const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
-        require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0,
-                "there are too many weights");
-        require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners &&
-                    pending.shape(2) == d && learners == (sharing == Sharing::independent ? columns : 1) &&
-                    (sharing != Sharing::joint || columns == 1),
-                "the matrices do not fit the weights");
-        require(rows_per_block > 0, "a block has one row at least");
-        const std::int64_t first = examples.from, last = examples.to;
-        require(first < last, "there is one row at least");
-        require(!examples.class_start, "all classes exist before a block");
-        const std::int64_t capacity = std::int64_t(rows_per_block) * updates_per_row();
-        require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)),
-                "there is no room for the updates of a block");
-        require_numbers(state, int(columns));
-        require_columns(matrix);
-        require(entry<std::int64_t, 1>(state, "pending_rows").size() == 1, "there must be one number of pending rows");
-        std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
-        require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)),
-                "there are more pending rows than room");
-        examples.check(facts_of(task), int(columns), matrix.rows->n_rows);
-        PositionRows units(matrix.rows->n_rows);
-        Batch batch = examples.batch(units);
-        double *statistics = data<double>(state, "calibration"), *conformal = examples.conformal(state),
-               *variances = data<double>(state, "variances");
-        Progressive progressive = examples.progressive(facts_of(task), int(columns));
-        std::int64_t* counters = data<std::int64_t>(state, "counters");
-        const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
-        const bool independent = sharing == Sharing::independent;
-        const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
-        const DenseState<Real> arrays{
-            weights.data(),        covariance.data(), pending.data(), pending_rows,         int(d),
-            int(weights.shape(1)), int(columns),      int(learners),  int(pending.shape(1))};
-        DenseBlocks<Real> blocks(blas.of<Real>(), arrays, sharing, rows_per_block, may_wait);
-        if (const std::size_t rows = products.shape(1)) {
-            require(rows < std::size_t(rows_per_block) && products.shape(0) == learners && products.shape(2) == d,
-                    "the products do not fit the block");
-            require(weights_before.shape(0) == d && weights_before.shape(1) == weights.shape(1) &&
-                        weights_before.shape(2) == columns,
-                    "the weights before the block do not fit the weights");
-            require(pending_before >= 0 && pending_before <= may_wait && pending_before <= *pending_rows,
-                    "more rows were pending than are");
-            blocks.resume(int(rows), pending_before, weights_before.data(), products.data());
-        }
-        using Pass = GramPass<Real>;
-        std::optional<Pass> pass;
-        bool resumed = blocks.rows > 0;
-        {
-            std::optional<nb::gil_scoped_release> release(std::in_place);
-            for (std::int64_t at = first; at < last;) {
-                const std::int64_t left = std::min<std::int64_t>(rows_per_block - blocks.rows, last - at);
-                const int n =
-                    blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, int(left), intercept);
-                if (n == 0) {  // the next block begins
-                    resumed = false;
-                    continue;
-                }
-                pass.emplace(sharing, [&](int l) { return blocks.gram(l, n); }, blocks.start.data(), blocks.norm.data(),
-                             n, int(columns), int(capacity), scales, floor<Real>());
-                if (resumed) {
-                    release.reset();
-                    resume(*pass, known, std::size_t(rows_per_block), rows_per_block);
-                    release.emplace();
-                }
-                resumed = false;
-                const int done = run_rows(*pass, limits<Real>, n, units, batch, at, statistics, examples.calibrate,
-                                          conformal, variances, progressive, count, independent, blocks.rows);
-                if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>))
-                    throw std::overflow_error("a weight is too large");
-                at += done;
-            }
-        }
-        auto [before, made] = blocks.open();
-        return nb::make_tuple(blocks.pending_before(), array_of(std::move(before)), array_of(std::move(made)),
-                              blocks.rows && pass ? updates(*pass) : nb::list(), array_of(std::move(blocks.changed())));
     }
 
   private:

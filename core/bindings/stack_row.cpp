@@ -272,7 +272,8 @@ class BoundMembers {
             own.arrays.emplace_back(nb::borrow(key), nb::borrow(array));
             own.may_learn = own.may_learn && is_writable(array);
             if (!view.empty() && !members_.empty() && !array.is(members_[0].state[key])) own.may_learn = false;
-            const bool is_logged = name == "weights" && !state.contains("covariance");
+            const bool is_logged = settings.pending ? name == "covariance" || name == "pending"
+                                                    : name == "weights" && !state.contains("covariance");
             if (view.empty() ? !is_logged : name == "trees.counts") {  // changes of others are logged
                 const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
                 if (numbers.nbytes())

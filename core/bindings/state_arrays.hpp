@@ -13,6 +13,8 @@ namespace confidently::python {
 struct StateArrays {
     const nb::dict& state;
 
+    bool has(const char* name) const { return state.contains(name); }
+
     // The array of this name and type, which must have these sizes.
     template <class T, class... Sizes>
     T* array(const char* name, Sizes... sizes) const {

@@ -1,13 +1,16 @@
-// A full or shared covariance row by row, for matrices small enough to stay in the cache: O(D^2) per update, without
-// products of matrices. gram.hpp trains larger ones on chunks of rows.
+// A full or shared covariance row by row, without products of matrices: O(D^2) per update. Small matrices change with
+// every update, and changes of larger ones, up to some hundred features, are pending (pending.hpp). gram.hpp trains
+// those that do not stay in the cache on chunks of rows.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "covariances/columns.hpp"
+#include "covariances/pending.hpp"
 #include "covariances/scale.hpp"
 #include "covariances/settings.hpp"
 #include "covariances/sharing.hpp"
@@ -16,23 +19,31 @@
 
 namespace confidently {
 
-// Symmetric matrices of size n, one per learner, stored whole.
+// Symmetric matrices of size n, one per learner, stored whole. They have double precision: rounded after every row,
+// they would lose three digits in a few thousand.
 struct Symmetric {
+    using Number = double;
+
     double* base;
     std::int64_t n;
 
-    double* row(int learner, std::int64_t i) const { return base + (learner * n + i) * n; }
+    // Writes S z, given what calls f(i, z_i).
+    template <class Each>
+    void product(int learner, Each&& each, double* out, bool) const {
+        std::fill_n(out, n, 0.0);
+        each([&](std::int64_t i, double z) { accumulate(learner, i, z, out); });
+    }
 
-    // out += x * (row i)
-    void accumulate(int learner, std::int64_t i, double x, double* out) const {
-        const double* s = row(learner, i);
-        for (std::int64_t j = 0; j < n; ++j) out[j] += x * s[j];
+    // out += z * (row i)
+    void accumulate(int learner, std::int64_t i, double z, double* out) const {
+        const double* s = matrix(learner) + i * n;
+        for (std::int64_t j = 0; j < n; ++j) out[j] += z * s[j];
     }
 
     // S -= u u'. Multiplication commutes exactly, so S stays exactly symmetric.
-    void subtract_outer(int learner, const double* u) const {
+    void subtract_outer(int learner, const double* u, double = 0.0) const {
         for (std::int64_t i = 0; i < n; ++i) {
-            double* s = row(learner, i);
+            double* s = matrix(learner) + i * n;
             const double ui = u[i];
             if (ui == 0.0) continue;
             for (std::int64_t j = 0; j < n; ++j) s[j] -= ui * u[j];
@@ -40,19 +51,24 @@ struct Symmetric {
     }
 
     void multiply(int learner, double by) const {
-        double* s = row(learner, 0);
+        double* s = matrix(learner);
         for (std::int64_t i = 0; i < n * n; ++i) s[i] *= by;
     }
+
+  private:
+    double* matrix(int learner) const { return base + learner * n * n; }
 };
 
-template <class Real>
+// Matrices: Symmetric or Pending.
+template <class Real, class Matrices>
 struct DenseCovariance {
+    using Number = typename Matrices::Number;
     static constexpr bool one_column = false;
 
     struct DenseMargin : Margin {
         bool at_floor;                  // no variance is left along z: the mean may move, the covariance may not
         bool lost;                      // rounding left less than none: neither moves
-        std::vector<double> direction;  // Sigma z; shared: Sigma x
+        std::vector<Number> direction;  // Sigma z; shared: Sigma x
     };
 
     struct Columns : ColumnScores {
@@ -61,12 +77,13 @@ struct DenseCovariance {
 
     Weights<Real> weights;
     Scales scales;
-    Symmetric sigma;
+    Matrices sigma;
     Sharing sharing;
     double floor;
+    double* aged = nullptr;  // where the weights of rows are added up, for forgetting them together
 
     DenseMargin score(const Row& row, Pair p) const {
-        DenseMargin margin = unfloored(row, p);
+        DenseMargin margin = unfloored(row, p, true);
         double norm = 0.0;
         row.each([&](std::int32_t, double x) { norm += x * x; });
         const double least = floor * norm * (p.both() ? 2.0 : 1.0);
@@ -76,13 +93,13 @@ struct DenseCovariance {
         return margin;
     }
 
-    double variance(const Row& row, Pair p) const { return std::max(unfloored(row, p).variance, 0.0); }
+    double variance(const Row& row, Pair p) const { return std::max(unfloored(row, p, false).variance, 0.0); }
 
     double update(const Row&, Pair p, DenseMargin& margin, const Step& step, double age) const {
         if (margin.lost) return 0.0;
         const double largest = update_mean(p, margin, step.alpha, age);
         if (margin.at_floor) return largest;
-        gain(p, margin, step.zeta);
+        gain(p, margin, step.zeta, age);
         if (step.scale != 1.0)
             scales.multiply<Real>(p.column(), step.scale, [&](double total) { sigma.multiply(learner(p), total); });
         return largest;
@@ -116,34 +133,38 @@ struct DenseCovariance {
             largest = std::max(largest, update_mean({k, kNone}, margin, alpha[k], age));
             gained += zeta[k];
         }
-        if (!margin.at_floor) gain({0, kNone}, margin, gained);
+        if (!margin.at_floor) gain({0, kNone}, margin, gained, age);
         return largest;
     }
 
+    void forget(double w) const {
+        if (aged) *aged += w;
+    }
+
   private:
-    DenseMargin unfloored(const Row& row, Pair p) const {
+    DenseMargin unfloored(const Row& row, Pair p, bool may_change) const {
         DenseMargin margin{
-            {weights.score(row, p), 0.0}, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
-        double* q = margin.direction.data();
-        row.each([&](std::int32_t j, double x) {
-            each_entry(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
-        });
-        const double scale = scales.of(p.column());
-        for (double& entry : margin.direction) entry *= scale;
-        row.each([&](std::int32_t j, double x) {
-            each_entry(j, p, x, [&](std::int64_t i, double z) { margin.variance += z * q[i]; });
-        });
+            {weights.score(row, p), 0.0}, false, false, std::vector<Number>(static_cast<std::size_t>(sigma.n))};
+        const auto each = [&](auto&& f) { row.each([&](std::int32_t j, double x) { each_entry(j, p, x, f); }); };
+        Number* q = margin.direction.data();
+        sigma.product(learner(p), each, q, may_change);
+        multiply(margin.direction, scales.of(p.column()));
+        each([&](std::int64_t i, double z) { margin.variance += z * q[i]; });
         margin.variance *= sides(p);
         return margin;
     }
 
+    static void multiply(std::vector<Number>& entries, double by) {
+        for (Number& entry : entries) entry = static_cast<Number>(entry * by);
+    }
+
     // Adds zeta z z' to the precision, or what the covariance keeps of it.
-    void gain(Pair p, DenseMargin& margin, double zeta) const {
+    void gain(Pair p, DenseMargin& margin, double zeta, double age) const {
         if (!(zeta > 0.0)) return;
         const double gained = zeta * sharing_gain(sharing, p, weights.columns), v = margin.variance / sides(p);
         const double size = 1.0 / std::sqrt((1.0 / gained + v) * scales.of(p.column()));
-        for (double& entry : margin.direction) entry *= size;
-        sigma.subtract_outer(learner(p), margin.direction.data());
+        multiply(margin.direction, size);
+        sigma.subtract_outer(learner(p), margin.direction.data(), age);
     }
 
     int learner(Pair p) const { return scales.independent ? p.column() : 0; }
@@ -165,7 +186,7 @@ struct DenseCovariance {
         for (int c = 0; c < weights.columns; ++c) {
             if (sharing != Sharing::joint && c != p.plus && c != p.minus) continue;
             const double size = sharing == Sharing::shared && p.both() && c == p.minus ? -alpha : alpha;
-            const double* q = margin.direction.data() + first(c);
+            const Number* q = margin.direction.data() + first(c);
             for (std::int64_t j = 0; j < weights.n_features; ++j)
                 largest = std::max(largest, weights.add(weights.base + j * weights.stride(), c, size * q[j], age));
         }
@@ -173,25 +194,37 @@ struct DenseCovariance {
     }
 };
 
-// What the two dense rows of the table have in common. The matrices have double precision: rounded after every row,
-// they would lose three digits in a few thousand.
+// What the two dense rows of the table have in common.
 template <Sharing unless_independent>
 struct Dense {
     static constexpr int planes = 1;
     static constexpr bool forgets = false;
 
     template <class Real, class State, class F>
-    static void open(const State& state, const Weights<Real>& weights, const Scales& scales,
+    static void open(const State& state, Weights<Real> weights, const Scales& scales,
                      const CovarianceSettings& settings, F&& f) {
         const Sharing sharing = settings.independent ? Sharing::independent : unless_independent;
         const std::int64_t n = weights.n_features * (sharing == Sharing::joint ? weights.columns : 1);
         const std::int64_t learners = settings.independent ? weights.columns : 1;
-        double* stored = state.template array<double>("covariance", learners, n, n);
-        if (*state.template array<std::int64_t>("pending_rows", 1) != 0)
-            throw std::invalid_argument("pending rows must be flushed first");
-        DenseCovariance<Real> covariance{
-            weights, scales, {stored, n}, sharing, dense_floor<Real>(settings.min_variance) * settings.prior_variance};
-        f(covariance);
+        const double floor = dense_floor<Real>(settings.min_variance) * settings.prior_variance;
+        auto* pending = state.template array<std::int64_t>("pending_rows", 1);
+        Undo<Real>* const undo =
+            std::exchange(weights.undo, nullptr);  // an update changes all weights, which are copied
+        if (settings.pending) {
+            if (n != weights.n_features) throw std::invalid_argument("a matrix is over all weights");
+            const auto room = std::int64_t(state.size("pending", 1));
+            Real* rows = state.template array<Real>("pending", learners, room, n);
+            if (*pending < 0 || *pending > room || room < 1)
+                throw std::invalid_argument("there are more pending rows than room");
+            const Pending<Real> matrices(state.template array<Real>("covariance", learners, n, n), rows, pending,
+                                         learners, n, room, undo);
+            double* aged = state.has("aged") ? state.template array<double>("aged", 1) : nullptr;
+            f(DenseCovariance<Real, Pending<Real>>{weights, scales, matrices, sharing, floor, aged});
+            return;
+        }
+        if (*pending != 0) throw std::invalid_argument("pending rows must be flushed first");
+        const Symmetric matrices{state.template array<double>("covariance", learners, n, n), n};
+        f(DenseCovariance<Real, Symmetric>{weights, scales, matrices, sharing, floor});
     }
 };
 

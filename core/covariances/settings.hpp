@@ -11,6 +11,7 @@ struct CovarianceSettings {
     double min_variance;  // relative to the prior variance; 0 for rules that leave every variance positive
     bool moments;         // a diagonal keeps the variances of the new Gaussian, not its precisions
     double forget;        // fraction of the evidence that one row of weight 1 makes the covariance forget
+    bool pending;         // changes of a matrix wait in rows beside it
 
     double floor() const { return min_variance * prior_variance; }
 };

@@ -35,14 +35,23 @@ class Undo {
 
     void note(Real* number) { *extend(1) = {number, *number}; }
 
+    // Notes numbers that are adjacent, unless those from there on have been noted before.
+    void note_all(Real* first, std::size_t n) {
+        for (const Copy& copy : copies_)
+            if (copy.first == first) return;
+        copies_.push_back({first, std::vector<Real>(first, first + n)});
+    }
+
     void clear() {
         for (Block& block : blocks_) block.used = 0;
         current_ = 0;
+        copies_.clear();
     }
 
     void roll_back() {
         for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
             for (std::size_t i = block->used; i-- > 0;) *block->changes[i].number = block->changes[i].before;
+        for (const Copy& copy : copies_) std::copy(copy.before.begin(), copy.before.end(), copy.first);
         clear();
     }
 
@@ -51,6 +60,10 @@ class Undo {
     struct Block {
         Buffer<Change> changes;
         std::size_t size, used;
+    };
+    struct Copy {
+        Real* first;
+        std::vector<Real> before;
     };
     static constexpr std::size_t kFirstBlock = 4096;
 
@@ -69,6 +82,7 @@ class Undo {
     }
 
     std::vector<Block> blocks_;
+    std::vector<Copy> copies_;
     std::size_t current_ = 0, first_block_ = kFirstBlock;
 };
 

@@ -159,6 +159,7 @@ class Learner(LearnerSettings):
         prior_variance: float,
         min_variance: float,
         forget: float,
+        pending: bool = False,
     ) -> None: ...
     def learn(
         self,
@@ -512,50 +513,6 @@ class ProductLearner:
         first: int = 0,
         room: int = 0,
     ) -> tuple[int, list[dict[str, Any]]]: ...
-    @overload
-    def learn_blocks(
-        self,
-        state: dict[str, Any],
-        weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
-        covariance: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
-        pending: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
-        blas: Blas,
-        matrix: Matrix,
-        rows: TrainingRows,
-        rows_per_block: int,
-        intercept: bool,
-        may_wait: int,
-        pending_before: int,
-        weights_before: Annotated[
-            NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-        ],
-        products: Annotated[
-            NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-        ],
-        known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
-    @overload
-    def learn_blocks(
-        self,
-        state: dict[str, Any],
-        weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-        covariance: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-        pending: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-        blas: Blas,
-        matrix: Matrix,
-        rows: TrainingRows,
-        rows_per_block: int,
-        intercept: bool,
-        may_wait: int,
-        pending_before: int,
-        weights_before: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-        ],
-        products: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-        ],
-        known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
 
 def wider_row(
     matrix: Matrix,

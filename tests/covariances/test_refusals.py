@@ -62,7 +62,7 @@ def test_weights_of_a_matrix_product_that_are_too_large(monkeypatch):
     model = OnlineClassifier(covariance="full", rows_per_product=8).fit(X, Y)
     before = model.coef_.copy()
     monkeypatch.setattr(_core, "largest_weight", lambda single: 1e-9)
-    monkeypatch.setattr(Dense, "core_multiplies", lambda *_: False)  # whose blocks the core checks
+    monkeypatch.setattr(Dense, "is_pending", lambda *_: False)  # which the core checks
     with pytest.raises(OutOfRange, match="out of the range of float64"):
         model.partial_fit(X, Y)
     np.testing.assert_array_equal(model.coef_, before)

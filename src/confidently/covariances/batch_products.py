@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,11 @@ import numpy as np
 from .. import _core
 from .devices import namespace
 from .examples import Examples, Progressive
-from .host_arrays import BlockUpdate, scipy_blas
+from .host_arrays import BlockUpdate
 from .open_block import OpenBlock
 from .settings import MANY_COLUMNS, Settings
 from .state import State
 from .threads import TILE, Crew, crew
-
-ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
 
 
 def learn(
@@ -49,20 +46,15 @@ def learn(
     calibrate: bool,
     progressive: Progressive,
     device: str | None,
-    in_core: bool,
     progress: Callable[[int], None] | None,
 ) -> OpenBlock:
     """Train on checked rows, ``rows_per_block`` per block; ``state`` is updated in place.
 
-    With ``in_core``, the core makes all products, and the covariance is replaced where it changes. Return the block
-    that the next rows continue, given the one that these do.
+    Return the block that the next rows continue, given the one that these do.
     """
     first, n = 0, len(examples)
     with crew() if device is None else nullcontext() as threads:
         learner = ProductLearner(settings, sharing, state, rows_per_block, block, device, threads)
-        if in_core:
-            learner.learn_small(examples, calibrate, progressive, progress)
-            return learner.block
         try:
             while first < n:
                 first += learner.learn(examples, first, calibrate, progressive)
@@ -93,31 +85,6 @@ class ProductLearner:
             settings.rule.compiled, settings.task.compiled, sharing, settings.prior_variance,
             settings.min_variance,
         )  # fmt: skip
-
-    def learn_small(
-        self, examples: Examples, calibrate: bool, progressive: Progressive, progress: Callable[[int], None] | None
-    ) -> None:
-        """Train on rows where the core makes all products, some blocks in one call."""
-        n, rows = len(examples), self.room * max(1, ROWS_PER_CALL // self.room)
-        block, learners, none = self.block, len(self.sigma), np.zeros((0, 0, 0), self.dtype)
-        before, made, known = none, none, list[dict[str, Any]]()
-        if block.rows:
-            before, made, known = block.weights, block.products[:, 0], block.updates
-        for first in range(0, n, rows):
-            last = min(first + rows, n)
-            pending, before, made, known, changed = self.core.learn_blocks(
-                self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X,
-                examples.compiled(first, last, calibrate, progressive), self.room, self.settings.fit_intercept,
-                self.may_wait, block.pending, before, made, known,
-            )  # fmt: skip
-            before = before.reshape(-1, *self.state["weights"].shape[1:])
-            made = made.reshape(learners, -1, self.rows) if made.size else none
-            if changed.size:
-                self.sigma = self.state["covariance"] = changed.reshape(self.sigma.shape)
-            block = OpenBlock(made.shape[1], pending, before, made, known)
-            if progress is not None:
-                progress(last)
-        self.block = replace(block, products=block.products[:, None]) if block.rows else OpenBlock()
 
     def close(self) -> None:
         """Copy everything back from the device."""

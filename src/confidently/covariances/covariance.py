@@ -199,8 +199,8 @@ class Covariance:
     def begin_rows(self, state: State, examples: Examples) -> None:
         """Convert the state, in place, for training row by row on examples."""
 
-    def is_ready(self, state: State) -> bool:
-        """Return whether the compiled loop may train on a row without :meth:`begin_rows`, and replaces no array."""
+    def is_ready(self, state: State, weight: float) -> bool:
+        """Return whether :meth:`row_scorer` may train on a row without :meth:`begin_rows`, and replaces no array."""
         return self.is_diagonal and self.binds_rows
 
     def packed(self, state: State, n_features: int) -> State:
@@ -231,13 +231,17 @@ class Covariance:
         raise self._undefined("compiled")
 
     def row_scorer(self, state: State) -> _core.Learner:
-        """Return the compiled learner that scores a single row; one without variances if those are of a matrix."""
+        """Return the compiled learner that scores a single row, and trains on it where :meth:`is_ready` says so."""
         return self.compiled()
 
     @property
     def logged(self) -> tuple[str, ...]:
         """Entries whose changes the core can log, so that an error is undone without copies of them."""
         return ("weights",)
+
+    def logged_matrices(self, state: State, device: str | None) -> tuple[str, ...]:
+        """Return entries of which the core logs changes in any case, since they are large and change seldom."""
+        return ()
 
     def logged_per_entry(self, state: State) -> int:
         """Return the largest number of changes that the core logs per entry of a row."""
@@ -249,7 +253,7 @@ class Covariance:
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        progressive: Progressive, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None, log: _core.UndoLog | None = None,
     ) -> State:  # fmt: skip
         """Train on checked rows where :meth:`is_row_by_row` is false; return the new state."""
         raise self._undefined("learn")

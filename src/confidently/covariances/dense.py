@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from .. import _core
+from ..data.memory.matrix import as_matrix
 from . import dense_forgetting, normal_equations, open_block
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .dense_matrices import flushed_matrices, leading, leading_rows, rows_in_use
-from .dense_state import DenseState
+from .dense_state import PENDING, DenseState
 from .examples import Block, Examples, Progressive
 from .host_arrays import NumpyArrays
 from .identity import Identity
@@ -19,6 +21,7 @@ from .settings import MANY_COLUMNS, Settings
 from .state import REAL, Size, State
 from .threads import crew
 
+ROWS_PER_CALL = 4096  # of the compiled loop: an interruption waits for a call
 ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose scores or variances are computed at a time
 DENSE = 4  # rows with at least this fraction of their values, 1/4, are multiplied as dense ones
 
@@ -26,6 +29,12 @@ DENSE = 4  # rows with at least this fraction of their values, 1/4, are multipli
 def _from(first: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
     """Return a callable for the rows done after the first ones."""
     return None if progress is None else lambda done: progress(first + done)
+
+
+def _leave(state: State, log: _core.UndoLog | None) -> None:
+    """Continue with copies of arrays whose changes are logged."""
+    if log is not None:
+        state.update({name: state[name].copy() for name in PENDING})
 
 
 class Dense(DenseState):
@@ -49,16 +58,25 @@ class Dense(DenseState):
         return device is None and self._is_small(rows, columns) and not self.settings.forget
 
     def row_scorer(self, state: State) -> _core.Learner:
+        if self.is_pending(*state["weights"].shape[::2], None):
+            return self._pending
         return self.compiled() if self.is_row_by_row(state, None) else self._scorer
+
+    @cached_property
+    def _pending(self) -> _core.Learner:
+        """The compiled learner of matrices whose changes are pending."""
+        return self._compiled(self.compiled_name, pending=True)
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        progressive: Progressive, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None, log: _core.UndoLog | None = None,
     ) -> State:  # fmt: skip
         state = dict(state)
         state["weights"] = np.ascontiguousarray(state["weights"])  # without columns to spare
         rows = len(state["weights"])
         first, n, used = 0, len(examples), min(max(rows_in_use(state, rows), 1), rows)
+        if used > rows_in_use(state, rows):
+            self._use(state, used)
         while first < n:
             last, wider = n, used
             if used < rows:
@@ -69,7 +87,7 @@ class Dense(DenseState):
                 part = examples if last - first == n else examples.part(first, last)
                 own = progressive.block(first, last)
                 learn = self._learn_forgetting if self.settings.forget else self._learn_part
-                learn(state, used, part, device, calibrate, own, _from(first, progress))
+                log = learn(state, used, part, device, calibrate, own, _from(first, progress), log)
                 first = last
             if wider > used:
                 used = wider
@@ -78,17 +96,19 @@ class Dense(DenseState):
 
     def _learn_forgetting(
         self, state: State, used: int, examples: Examples, device: str | None, calibrate: bool,
-        progressive: Progressive, progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+        progressive: Progressive, progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> _core.UndoLog | None:  # fmt: skip
         """Train as :meth:`_learn_part`; forget after the rows at which it is time, wherever a call ends."""
         forget, first, n = self.settings.forget, 0, len(examples)
         while first < n:
             last, aged = dense_forgetting.next_step(forget, float(state["aged"][0]), examples, first)
             part, own = examples.part(first, last), progressive.block(first, last)
-            self._learn_part(state, used, part, device, calibrate, own, _from(first, progress))
-            state["aged"], first = np.array([aged]), last
+            log = self._learn_part(state, used, part, device, calibrate, own, _from(first, progress), log)
+            state["aged"][0], first = aged, last
             if aged >= dense_forgetting.half_life(forget):
+                log = _leave(state, log)
                 self._forget(state, used)
+        return log
 
     def _forget(self, state: State, used: int) -> None:
         """Take away what the rows since the last time are to take away; matrices are replaced."""
@@ -118,26 +138,46 @@ class Dense(DenseState):
 
     def _learn_part(
         self, state: State, used: int, examples: Examples, device: str | None, calibrate: bool,
-        progressive: Progressive, progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
-        """Train on rows whose features are all in use; the entries of the state are replaced or written to."""
-        columns = state["weights"].shape[2]
-        if device is None and self._is_small(used, columns):
-            rows = examples.compiled(0, len(examples), calibrate, progressive)
-            fault = self.compiled().learn(state, examples.X, rows)
-            if fault is not None:
-                raise OverflowError("a row takes the learner out of range")
-            if progress is not None:
-                progress(len(examples))
-            return
+        progressive: Progressive, progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> _core.UndoLog | None:  # fmt: skip
+        """Train on rows whose features are all in use; the entries of the state are replaced or written to.
+
+        Return the log of changes, unless arrays have been replaced: what they were before is then all that counts.
+        """
+        least_squares = normal_equations.applies(self.settings)
+        if not least_squares and self._learns_rows(used, state["weights"].shape[2], device):
+            self._learn_rows(state, used, examples, calibrate, progressive, progress, log)
+            return log
         work = self._of_used(state, used, self.settings.dtype)
         try:
-            if normal_equations.applies(self.settings):
-                self._learn_least_squares(work, examples, device, calibrate, progressive, progress)
-            else:
-                self._learn_blocks(work, examples, device, calibrate, progressive, progress)
+            if least_squares:
+                return self._learn_least_squares(work, examples, device, calibrate, progressive, progress, log)
+            self._learn_blocks(work, examples, device, calibrate, progressive, progress)
         finally:
             self._put_used(state, work, used)
+        return log
+
+    def _learns_rows(self, used: int, columns: int, device: str | None) -> bool:
+        """Return whether the compiled loop learns rows, without products of matrices."""
+        return device is None and (self._is_small(used, columns) or self.is_pending(used, columns, device))
+
+    def _learn_rows(
+        self, state: State, used: int, examples: Examples, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> None:  # fmt: skip
+        core, n = self.compiled() if self._is_small(used, state["weights"].shape[2]) else self._pending, len(examples)
+        intercept = self.settings.fit_intercept
+        for first in range(0, n, ROWS_PER_CALL):
+            last = min(first + ROWS_PER_CALL, n)
+            X, rows = examples.X, examples.compiled(first, last, calibrate, progressive)
+            if X.shape[1] + intercept > len(state["weights"]):  # of features in use only
+                block = examples.block(first, last)
+                X = as_matrix(block.dense(self.settings, used)[:, intercept:], self.settings.dtype)
+                rows = block.compiled(calibrate, progressive.block(first, last))
+            if core.learn(state, X, rows, undo=log) is not None:
+                raise OverflowError("a row takes the learner out of range")
+            if progress is not None:
+                progress(last)
 
     def _learn_blocks(
         self, state: State, examples: Examples, device: str | None, calibrate: bool, progressive: Progressive,
@@ -149,30 +189,36 @@ class Dense(DenseState):
         block = learn(
             self.settings, self.sharing, state, open_block.OpenBlock.of(state), examples,
             rows_per_block=self.rows_per_block(used, columns), device=device, calibrate=calibrate,
-            progressive=progressive, in_core=self.core_multiplies(used, columns, device), progress=progress,
+            progressive=progressive, progress=progress,
         )  # fmt: skip
         state.update(block.entries(used, self.settings.dtype))
 
     def _learn_least_squares(
         self, state: State, examples: Examples, device: str | None, calibrate: bool, progressive: Progressive,
-        progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+        progress: Callable[[int], None] | None, log: _core.UndoLog | None,
+    ) -> _core.UndoLog | None:  # fmt: skip
         used, _, columns = state["weights"].shape
-        first, n, in_place = 0, len(examples), not self.core_multiplies(used, columns, device)
+        by_rows = self._learns_rows(used, columns, device)
+        first, n, in_place = 0, len(examples), not by_rows
         while first < n:
             rows_until_due = normal_equations.rows_until_due(state)
             due, last = int(state["counters"][0]) + rows_until_due, min(first + rows_until_due, n)
             part, evidence = examples.part(first, last), np.zeros((last - first, 1 + columns))
             own = replace(progressive.block(first, last), evidence=evidence)
-            self._learn_blocks(state, part, device, calibrate, own, None)
+            if by_rows:
+                self._learn_rows(state, used, part, calibrate, own, None, log)
+            else:
+                self._learn_blocks(state, part, device, calibrate, own, None)
             with crew() as threads:
                 normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads), in_place)
             if state["counters"][0] == due:
                 normal_equations.add_held(state, used, in_place)
+                log = _leave(state, log)
                 self.solve(state)
             first = last
             if progress is not None:
                 progress(first)
+        return log
 
     def _of_used(self, state: State, used: int, dtype: str) -> State:
         """Return the state without what belongs to features that are not in use: the same arrays, or copies."""

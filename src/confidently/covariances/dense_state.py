@@ -30,13 +30,14 @@ from . import dense_forgetting, normal_equations, open_block, triangles
 from .dense_matrices import leading, leading_rows, rows_in_use, subtract_pending
 from .examples import Examples
 from .state import COUNT, MAX_MEAN, MAX_PRECISION, MAX_VARIANCE, REAL, Shapes, Size, State, within
-from .threads import TILE, WORTHWHILE
 from .weights import WeightCovariance
 
 # Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
 # within one matrix, so that their Gram matrix stays small.
 BLOCK_FRACTION, MIN_BLOCK, MAX_BLOCK, MAX_PAIRS = 8, 64, 256, 1024
-SMALL = 96  # D up to which training is row by row: from 64 on blocks are faster, but for calls of few rows slower
+SMALL = 96  # D up to which every row changes the matrices
+MEDIUM = 700  # D up to which changes wait in rows beside them; larger ones need products of matrices
+PENDING = ("covariance", "pending")
 
 
 class DenseState(WeightCovariance):
@@ -74,11 +75,10 @@ class DenseState(WeightCovariance):
         """Return the type of the matrices: float32, rounded after every row, would lose three digits in thousands."""
         return REAL if self._is_small(used, columns) else self.settings.dtype
 
-    def core_multiplies(self, rows: int, columns: int, device: str | None) -> bool:
-        """Return whether the core makes all products: of one matrix over the features, too small to share."""
-        room = self.rows_per_block(rows, columns)
-        operations, one = 2.0 * room * rows**2, self.matrix_size(self.settings, rows, columns) == rows
-        return device is None and one and operations < WORTHWHILE and room < 2 * TILE
+    def is_pending(self, rows: int, columns: int, device: str | None) -> bool:
+        """Return whether matrices are trained row by row, with changes that wait in rows beside them."""
+        one = self.matrix_size(self.settings, rows, columns) == rows  # over the features
+        return device is None and one and rows <= MEDIUM and not self._is_small(rows, columns)
 
     # --- the state ----------------------------------------------------------------------------------------------------
 
@@ -189,10 +189,14 @@ class DenseState(WeightCovariance):
         if used > before or state["block.products"].size:
             self._use(state, used)
 
-    def is_ready(self, state: State) -> bool:
-        rows = len(state["weights"])
-        flushed = not state["pending_rows"][0] and not state["block.products"].size
-        return self.is_row_by_row(state, None) and flushed and rows_in_use(state, rows) == rows
+    def is_ready(self, state: State, weight: float) -> bool:
+        (rows, _, columns), forget = state["weights"].shape, self.settings.forget
+        if state["block.products"].size or rows_in_use(state, rows) < rows or normal_equations.applies(self.settings):
+            return False
+        if forget and state["aged"][0] + weight >= dense_forgetting.half_life(forget):
+            return False
+        small = self.is_row_by_row(state, None) and not state["pending_rows"][0]
+        return small or self.is_pending(rows, columns, None)
 
     def _use(self, state: State, used: int) -> None:
         """Count more features as used, which ends the block."""
@@ -264,8 +268,10 @@ class DenseState(WeightCovariance):
 
     def changed_in_place(self, state: State, device: str | None) -> State:
         replaced: tuple[str, ...] = (open_block.PREFIX, normal_equations.PREFIX)
-        rows, _, columns = state["weights"].shape
-        all_used = rows_in_use(state, rows) == rows
-        if all_used and not self._is_small(rows, columns) and self.core_multiplies(rows, columns, device):
-            replaced = (*replaced, "covariance", *normal_equations.SUMS)
+        if self.logged_matrices(state, device):
+            replaced = (*replaced, *normal_equations.SUMS)
         return {name: array for name, array in state.items() if not name.startswith(replaced)}
+
+    def logged_matrices(self, state: State, device: str | None) -> tuple[str, ...]:
+        rows, _, columns = state["weights"].shape
+        return PENDING if rows_in_use(state, rows) == rows and self.is_pending(rows, columns, device) else ()

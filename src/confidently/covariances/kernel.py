@@ -137,7 +137,7 @@ class Kernel(Covariance):
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
-        progressive: Progressive, progress: Callable[[int], None] | None,
+        progressive: Progressive, progress: Callable[[int], None] | None, log: _core.UndoLog | None = None,
     ) -> State:  # fmt: skip
         from .kernel_budget import KernelWithinBudget  # imported here since only kernels need them
         from .kernel_model import KernelModel

@@ -180,7 +180,7 @@ class WeightCovariance(Covariance):
     def _scorer(self) -> _core.Learner:
         return self._learner if self.scoring_name is None else self._compiled(self.scoring_name)
 
-    def _compiled(self, name: str) -> _core.Learner:
+    def _compiled(self, name: str, pending: bool = False) -> _core.Learner:
         settings = self.settings
         return _core.Learner(
             settings.rule.compiled,
@@ -193,6 +193,7 @@ class WeightCovariance(Covariance):
             prior_variance=settings.prior_variance,
             min_variance=settings.min_variance,
             forget=self.forget_per_row,
+            pending=pending,
         )
 
     def logged_per_entry(self, state: State) -> int:

@@ -38,10 +38,12 @@ class Backup:
             self._before: State = {}
             return
         before = dict(covariance.changed_in_place(state, device))
+        logged = covariance.logged_matrices(state, device)
         if row_by_row and not covariance.couples_features and _log_is_smaller(state, examples, covariance):
-            for name in covariance.logged:
-                del before[name]
-            self.log = _core.UndoLog()
+            logged = covariance.logged
+        for name in logged:
+            del before[name]
+        self.log = _core.UndoLog() if logged else None
         self._before = {name: array.copy() for name, array in before.items()}
 
     def restore(self) -> None:

@@ -103,10 +103,9 @@ class Learner(Predictor):
 
     # --- for streams ---------------------------------------------------------------------------------------------
 
-    @property
-    def learns_row(self) -> bool:
-        """Whether :func:`confidently._core.learn_row` may train it on the next row, if arrays need not grow for it."""
-        ready = self.device is None and self.task.one_class and self.covariance.is_ready(self.state)
+    def learns_row(self, weight: float) -> bool:
+        """Return whether :meth:`confidently._core.BoundMembers.learn` may train it, if no array has to grow."""
+        ready = self.device is None and self.task.one_class and self.covariance.is_ready(self.state, weight)
         return ready and (self.view is None or self.view.learns_row(self.state))
 
     @property
@@ -356,7 +355,7 @@ class Learner(Predictor):
         """Train by products of matrices, of checked rows."""
         self.state = self.covariance.learn(
             self.state, examples, self.size, device=self.device, calibrate=calibrate, progressive=progressive,
-            progress=progress,
+            progress=progress, log=log,
         )  # fmt: skip
         return None
 

@@ -435,11 +435,12 @@ class Members(Following, Promising):
 
     def _learn_row(self, view: View | None, group: list[int], begun: Begun, outputs: np.ndarray) -> bool:
         """Train members with the same view on a single row, if the core can."""
-        learners = self._learners(group, lambda learner: learner.learns_row)
+        row = begun.examples
+        weight = 1.0 if row.weight is None else float(row.weight[0])
+        learners = self._learners(group, lambda learner: learner.learns_row(weight))
         if not learners:
             return False
-        row, bound = begun.examples, self._bound.of(self.members, view, group, learners)
-        weight = 1.0 if row.weight is None else float(row.weight[0])
+        bound = self._bound.of(self.members, view, group, learners)
         begun.changed.append(bound)
         try:
             return bound.learn(row.X, int(row.labels[0]), weight, self.n_classes, group, outputs)
