@@ -500,7 +500,7 @@ def renew_knots(name: str) -> Call:
     return Call(lambda: view_arrays(name), lambda a: _core.renew_knots(name, state_in(a)))
 
 
-def of_row(task: str, covariance: str, learns: bool = False) -> Call:
+def of_row(task: str, covariance: str, learns: bool = False, pending: bool = False) -> Call:
     """A call for one member, which sees standardized columns; a matrix of a covariance has pending rows."""
 
     def make() -> Arrays:
@@ -513,10 +513,11 @@ def of_row(task: str, covariance: str, learns: bool = False) -> Call:
 
     def run(a: Arrays) -> None:
         learner = Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance
-        core = learner.compiled() if covariance == "diag" else learner._scorer
-        bound, row = _core.BoundMembers([("standard", True, -1)], [(core, state_in(a))]), matrix(a)
-        done = bound.learn(row, 1, 1.0, 2 if task == "binary" else 3, [0], a["out"]) if learns else None
-        if not (bound.score(row, [0], a["out"]) if done is None else done):
+        core = learner._pending if pending else learner.compiled() if covariance == "diag" else learner._scorer
+        bound, row = _core.BoundMembers(1), matrix(a)
+        bound.bind(0, [("standard", True, -1)], [0], [(core, state_in(a), True, 1e9)])
+        left = bound.learn(row, 1, 1.0, 2 if task == "binary" else 3, [], a["out"]) if learns else None
+        if bound.score(row, a["out"]) if left is None else left:
             raise ValueError("columns beyond the weights, or arrays that cannot be written to")
 
     unread = () if covariance == "diag" else OF_BLOCK
@@ -839,6 +840,8 @@ CALLS = {
     "BoundMembers.score of a shared matrix": of_row("joint", "shared"),
     "BoundMembers.learn": of_row("binary", "diag", learns=True),
     "BoundMembers.learn of several classes": of_row("joint", "diag", learns=True),
+    "BoundMembers.learn of a matrix": of_row("binary", "full", learns=True, pending=True),
+    "BoundMembers.learn of a shared matrix": of_row("joint", "shared", learns=True, pending=True),
     "Entities.__init__": Call(
         lambda: {"priors": np.ones(2)}, lambda a: _core.Entities(a["priors"], 1, False, 100),
         ("priors: shorter", "priors: longer"),

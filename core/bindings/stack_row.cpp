@@ -21,7 +21,8 @@ namespace confidently::python {
 namespace {
 
 using Step = std::tuple<std::string, bool, std::int64_t>;  // name of a view, unit norm, limit of "pairs"
-using Member = std::tuple<const LearnerSettings*, Dict>;
+// settings, state, whether it may learn, and the weight of rows that it must not reach before it forgets
+using Member = std::tuple<const LearnerSettings*, Dict, bool, double>;
 
 // A view bound to its arrays.
 class BoundView {
@@ -102,13 +103,20 @@ std::string view_of(const std::string& array, const std::vector<Step>& views) {
     return {};
 }
 
-// Members that see rows alike, bound to the arrays of their states. A member with a large matrix is given as one
-// without variances, which are then those of the matrix; others have variances of their own, or a small matrix.
-class BoundMembers {
+// Members that see rows alike, bound to the arrays of their states. A member with a matrix that the core does not train
+// is given as one without variances, which are then those of the matrix.
+class BoundGroup {
   public:
-    BoundMembers(const std::vector<Step>& views, const std::vector<Member>& members) {
-        require(!members.empty(), "there must be a member");
-        for (const auto& [settings, state] : members) members_.push_back(bound(*settings, state, views));
+    // numbers: of the members in the stack
+    BoundGroup(const std::vector<Step>& views, const std::vector<std::size_t>& numbers, const nb::list& members)
+        : owner_(members), numbers_(numbers) {
+        require(members.size() > 0 && members.size() == numbers.size(),
+                "there must be a member, and each has a number");
+        for (const auto& [settings, state, may_learn, most_aged] : nb::cast<std::vector<Member>>(members)) {
+            members_.push_back(bound(*settings, state, views));
+            members_.back().may_learn = may_learn && members_.back().may_learn;
+            members_.back().most_aged = most_aged;
+        }
         const StateArrays arrays{members_[0].state};
         for (const auto& [name, unit_norm, limit] : views)
             with_view(name, [&](auto of) {
@@ -117,22 +125,20 @@ class BoundMembers {
             });
     }
 
-    // Whether states have the arrays that members are bound to; they become the members'.
+    // Whether the states of all members of the stack have the arrays that these are bound to; they become the members'.
     bool take(const std::vector<Dict>& states) {
-        if (stale_ || states.size() != members_.size()) return false;
-        for (std::size_t m = 0; m < states.size(); ++m)
-            for (const auto& [name, array] : members_[m].arrays) {
-                PyObject* own = PyDict_GetItemWithError(states[m].ptr(), name.ptr());
-                if (own != array.ptr()) return false;
-            }
-        for (std::size_t m = 0; m < states.size(); ++m) members_[m].state = states[m];
+        if (stale_) return false;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            require(numbers_[m] < states.size(), "a member is missing");
+            for (const auto& [name, array] : members_[m].arrays)
+                if (PyDict_GetItemWithError(states[numbers_[m]].ptr(), name.ptr()) != array.ptr()) return false;
+        }
+        for (std::size_t m = 0; m < members_.size(); ++m) members_[m].state = states[numbers_[m]];
         return true;
     }
 
-    // Writes the scores of a row; numbers: those of the members in the stack. Returns false if the row has columns
-    // beyond the weights.
-    bool score(const Matrix& matrix, const std::vector<std::size_t>& numbers, Array<double, 3> out) {
-        require_row(matrix, numbers, out);
+    // Writes the scores of a row. Returns false if the row has columns beyond the weights.
+    bool score(const Matrix& matrix, Array<double, 3>& out) {
         const Rows& row = seen(matrix, nullptr);
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Own& own = members_[m];
@@ -141,7 +147,7 @@ class BoundMembers {
             require(!task.threshold, "scores relative to a threshold are not moderated");
             if (row.n_columns + learner.intercept > learner.n_features) return false;
             const int columns = learner.columns;
-            double* scores = into(out, numbers[m], columns);
+            double* scores = into(out, numbers_[m], columns);
             const std::int64_t n_seen = own.counters[0];
             std::vector<double> plain(static_cast<std::size_t>(columns));
             RowBuffer buffer;
@@ -170,13 +176,10 @@ class BoundMembers {
 
     // Trains on a row of one class, and writes its scores before that. Returns false, with everything as it was, if an
     // array has to grow or to be replaced, or cannot be written to.
-    bool learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes,
-               const std::vector<std::size_t>& numbers, Array<double, 3> out) {
-        require_row(matrix, numbers, out);
-        require(label >= 0 && label < n_classes, "labels out of range");
+    bool learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes, Array<double, 3>& out) {
         has_changed_ = false;
         for (const Own& own : members_)
-            if (!own.may_learn) return false;
+            if (!own.may_learn || (own.aged && *own.aged + weight >= own.most_aged)) return false;
         log_.clear();
         for (Own& own : members_)
             for (Kept& kept : own.kept) kept.save();
@@ -194,7 +197,7 @@ class BoundMembers {
             if (row.n_columns + learner.intercept > learner.n_features) return roll_back(), false;
             Progressive progressive;
             progressive.logits_per_row = learner.columns - task.extra_columns();
-            progressive.logits = into(out, numbers[m], progressive.logits_per_row);
+            progressive.logits = into(out, numbers_[m], progressive.logits_per_row);
             const Batch batch{row, labels, &weight, nullptr, nullptr, 0, 1};
             AnyTask kind = any_task(own.settings->task);
             const Inspector inspector{row, 0.0, HUGE_VAL};
@@ -245,10 +248,13 @@ class BoundMembers {
         std::vector<Kept> kept;
         std::unique_ptr<AnyLearner> learner;
         std::int64_t *counters, *updates;
-        double *calibration, *variances;
+        double *calibration, *variances, *aged = nullptr;
+        double most_aged = HUGE_VAL;
         bool has_matrix, is_single, may_learn;
     };
 
+    nb::list owner_;  // of the settings
+    std::vector<std::size_t> numbers_;
     std::vector<Own> members_;
     std::vector<std::unique_ptr<BoundView>> views_;
     UndoLog log_{kFewChanges};
@@ -262,6 +268,7 @@ class BoundMembers {
         own.updates = data<std::int64_t>(state, "updates");
         own.calibration = data<double>(state, "calibration");
         own.variances = data<double>(state, "variances");
+        if (state.contains("aged")) own.aged = StateArrays{state}.array<double>("aged", 1);
         own.has_matrix = state.contains("pending") && settings.covariance == covariance_number("identity");
         own.is_single = nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>();
         own.may_learn = !own.has_matrix;
@@ -291,12 +298,6 @@ class BoundMembers {
         return false;
     }
 
-    void require_row(const Matrix& matrix, const std::vector<std::size_t>& numbers, const Array<double, 3>& out) const {
-        require(matrix.rows->n_rows == 1 && out.shape(1) == 1, "there must be one row");
-        require(numbers.size() == members_.size(), "every member needs a number");
-        require_columns(matrix);
-    }
-
     static double* into(const Array<double, 3>& out, std::size_t number, int columns) {
         require(number < out.shape(0) && out.shape(2) == std::size_t(columns), "the scores do not fit the columns");
         return out.data() + number * std::size_t(columns);
@@ -320,15 +321,77 @@ class BoundMembers {
     }
 };
 
+// The members of a stack in groups that see rows alike.
+class BoundMembers {
+  public:
+    explicit BoundMembers(std::size_t groups) : groups_(groups) {}
+    BoundMembers(const BoundMembers&) = delete;
+    BoundMembers& operator=(const BoundMembers&) = delete;
+
+    void bind(std::size_t group, const std::vector<Step>& views, const std::vector<std::size_t>& numbers,
+              const nb::typed<nb::list, Member>& members) {
+        require(group < groups_.size(), "there are fewer groups");
+        groups_[group] = std::make_unique<BoundGroup>(views, numbers, members);
+    }
+
+    // Returns the groups that have to be bound, given the states of all members.
+    std::vector<std::size_t> take(const std::vector<Dict>& states) const {
+        return others([&](std::size_t g) { return groups_[g] && groups_[g]->take(states); });
+    }
+
+    // Writes the scores of a row; returns the groups whose members have to be asked otherwise.
+    std::vector<std::size_t> score(const Matrix& matrix, Array<double, 3> out) {
+        require_row(matrix, out);
+        return others([&](std::size_t g) { return groups_[g] && groups_[g]->score(matrix, out); });
+    }
+
+    // Trains on a row of one class, and writes its scores before that; returns the groups whose members have to be
+    // trained otherwise. not_ready: groups that must not be trained here.
+    std::vector<std::size_t> learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes,
+                                   const std::vector<std::size_t>& not_ready, Array<double, 3> out) {
+        require_row(matrix, out);
+        require(label >= 0 && label < n_classes, "labels out of range");
+        learned_.clear();
+        return others([&](std::size_t g) {
+            if (!groups_[g] || std::find(not_ready.begin(), not_ready.end(), g) != not_ready.end()) return false;
+            learned_.push_back(g);
+            return groups_[g]->learn(matrix, label, weight, n_classes, out);
+        });
+    }
+
+    // Undoes the last call of learn().
+    void roll_back() {
+        for (const std::size_t g : std::exchange(learned_, {}))
+            if (groups_[g]) groups_[g]->roll_back();
+    }
+
+  private:
+    std::vector<std::unique_ptr<BoundGroup>> groups_;
+    std::vector<std::size_t> learned_;  // by the last call
+
+    template <class F>
+    std::vector<std::size_t> others(F&& done) const {
+        std::vector<std::size_t> found;
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            if (!done(g)) found.push_back(g);
+        return found;
+    }
+
+    static void require_row(const Matrix& matrix, const Array<double, 3>& out) {
+        require(matrix.rows->n_rows == 1 && out.shape(1) == 1, "there must be one row");
+        require_columns(matrix);
+    }
+};
+
 }  // namespace
 
 void bind_stack_row(nb::module_& m) {
     nb::class_<BoundMembers>(m, "BoundMembers")
-        .def(nb::init<const std::vector<Step>&, const std::vector<Member>&>(), "views"_a, "members"_a,
-             nb::keep_alive<1, 3>())
+        .def(nb::init<std::size_t>(), "groups"_a)
+        .def("bind", &BoundMembers::bind, "group"_a, "views"_a, "numbers"_a, "members"_a)
         .def("take", &BoundMembers::take, "states"_a)
-        .def("score", &BoundMembers::score, "matrix"_a, "numbers"_a, "out"_a.noconvert())
-        .def("learn", &BoundMembers::learn, "matrix"_a, "label"_a, "weight"_a, "n_classes"_a, "numbers"_a,
+        .def("score", &BoundMembers::score, "matrix"_a, "out"_a.noconvert())
+        .def("learn", &BoundMembers::learn, "matrix"_a, "label"_a, "weight"_a, "n_classes"_a, "not_ready"_a,
              "out"_a.noconvert())
         .def("roll_back", &BoundMembers::roll_back);
 }

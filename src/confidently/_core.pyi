@@ -1314,25 +1314,29 @@ def number_mixture_learn(
 ) -> None: ...
 
 class BoundMembers:
-    def __init__(
-        self, views: Sequence[tuple[str, bool, int]], members: Sequence[tuple[LearnerSettings, dict[str, Any]]]
+    def __init__(self, groups: int) -> None: ...
+    def bind(
+        self,
+        group: int,
+        views: Sequence[tuple[str, bool, int]],
+        numbers: Sequence[int],
+        members: list[tuple[LearnerSettings, dict[str, Any], bool, float]],
     ) -> None: ...
-    def take(self, states: Sequence[dict[str, Any]]) -> bool: ...
+    def take(self, states: Sequence[dict[str, Any]]) -> list[int]: ...
     def score(
         self,
         matrix: Matrix,
-        numbers: Sequence[int],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    ) -> bool: ...
+    ) -> list[int]: ...
     def learn(
         self,
         matrix: Matrix,
         label: int,
         weight: float,
         n_classes: int,
-        numbers: Sequence[int],
+        not_ready: Sequence[int],
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
-    ) -> bool: ...
+    ) -> list[int]: ...
     def roll_back(self) -> None: ...
 
 def build() -> dict[str, Any]:

@@ -7,6 +7,7 @@ arrays, which every method takes. Each kind is one file of this folder and one r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -199,8 +200,8 @@ class Covariance:
     def begin_rows(self, state: State, examples: Examples) -> None:
         """Convert the state, in place, for training row by row on examples."""
 
-    def is_ready(self, state: State, weight: float) -> bool:
-        """Return whether :meth:`row_scorer` may train on a row without :meth:`begin_rows`, and replaces no array."""
+    def is_ready(self, state: State) -> bool:
+        """Return whether :meth:`row_scorer` may train without :meth:`begin_rows`, as long as arrays stay the same."""
         return self.is_diagonal and self.binds_rows
 
     def packed(self, state: State, n_features: int) -> State:
@@ -233,6 +234,11 @@ class Covariance:
     def row_scorer(self, state: State) -> _core.Learner:
         """Return the compiled learner that scores a single row, and trains on it where :meth:`is_ready` says so."""
         return self.compiled()
+
+    @property
+    def most_aged(self) -> float:
+        """The weight of rows with which those that learn together are forgotten together."""
+        return math.inf
 
     @property
     def logged(self) -> tuple[str, ...]:

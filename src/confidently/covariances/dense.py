@@ -58,9 +58,11 @@ class Dense(DenseState):
         return device is None and self._is_small(rows, columns) and not self.settings.forget
 
     def row_scorer(self, state: State) -> _core.Learner:
-        if self.is_pending(*state["weights"].shape[::2], None):
+        rows, _, columns = state["weights"].shape
+        if self.is_pending(rows, columns, None):
             return self._pending
-        return self.compiled() if self.is_row_by_row(state, None) else self._scorer
+        is_small = self.is_row_by_row(state, None) and not state["pending_rows"][0]
+        return self.compiled() if is_small else self._scorer
 
     @cached_property
     def _pending(self) -> _core.Learner:
@@ -106,7 +108,8 @@ class Dense(DenseState):
             log = self._learn_part(state, used, part, device, calibrate, own, _from(first, progress), log)
             state["aged"][0], first = aged, last
             if aged >= dense_forgetting.half_life(forget):
-                log = _leave(state, log)
+                _leave(state, log)
+                log = None
                 self._forget(state, used)
         return log
 
@@ -167,6 +170,8 @@ class Dense(DenseState):
     ) -> None:  # fmt: skip
         core, n = self.compiled() if self._is_small(used, state["weights"].shape[2]) else self._pending, len(examples)
         intercept = self.settings.fit_intercept
+        if state["block.products"].size:  # as blocks of earlier versions leave them
+            state.update(open_block.closed(used, self.settings.dtype))
         for first in range(0, n, ROWS_PER_CALL):
             last = min(first + ROWS_PER_CALL, n)
             X, rows = examples.X, examples.compiled(first, last, calibrate, progressive)
@@ -213,7 +218,8 @@ class Dense(DenseState):
                 normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads), in_place)
             if state["counters"][0] == due:
                 normal_equations.add_held(state, used, in_place)
-                log = _leave(state, log)
+                _leave(state, log)
+                log = None
                 self.solve(state)
             first = last
             if progress is not None:

@@ -189,14 +189,16 @@ class DenseState(WeightCovariance):
         if used > before or state["block.products"].size:
             self._use(state, used)
 
-    def is_ready(self, state: State, weight: float) -> bool:
-        (rows, _, columns), forget = state["weights"].shape, self.settings.forget
+    def is_ready(self, state: State) -> bool:
+        rows, _, columns = state["weights"].shape
         if state["block.products"].size or rows_in_use(state, rows) < rows or normal_equations.applies(self.settings):
-            return False
-        if forget and state["aged"][0] + weight >= dense_forgetting.half_life(forget):
             return False
         small = self.is_row_by_row(state, None) and not state["pending_rows"][0]
         return small or self.is_pending(rows, columns, None)
+
+    @property
+    def most_aged(self) -> float:
+        return dense_forgetting.half_life(self.settings.forget) if self.settings.forget else super().most_aged
 
     def _use(self, state: State, used: int) -> None:
         """Count more features as used, which ends the block."""

@@ -103,10 +103,10 @@ class Learner(Predictor):
 
     # --- for streams ---------------------------------------------------------------------------------------------
 
-    def learns_row(self, weight: float) -> bool:
-        """Return whether :meth:`confidently._core.BoundMembers.learn` may train it, if no array has to grow."""
-        ready = self.device is None and self.task.one_class and self.covariance.is_ready(self.state, weight)
-        return ready and (self.view is None or self.view.learns_row(self.state))
+    @property
+    def learns_rows(self) -> bool:
+        """Whether :class:`confidently._core.BoundMembers` may train it on single rows, while arrays stay the same."""
+        return self.device is None and self.task.one_class and self.covariance.is_ready(self.state)
 
     @property
     def by_products(self) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from .. import _core
 from ..covariances.examples import Examples
+from .bound import Bound
 from .plan import Member
 
 
@@ -19,7 +19,7 @@ class Begun:
     examples : Examples
     is_row : bool
         Whether these are a single row, on which the core may train members.
-    changed : list of BoundMembers
+    bound : Bound or None
         What the core has trained on the row, and undoes that.
     """
 
@@ -27,7 +27,7 @@ class Begun:
         self.examples, self.is_row = examples, is_row
         self._members, self._stack = members, stack
         self._contexts: list[Any] = [None] * len(members)
-        self.changed: list[_core.BoundMembers] = []
+        self.bound: Bound | None = None
         if is_row:
             stack.push(self._undo)
 
@@ -43,6 +43,5 @@ class Begun:
         return found
 
     def _undo(self, kind: object, error: object, traceback: object) -> None:
-        if kind is not None:
-            for bound in self.changed:
-                bound.roll_back()
+        if kind is not None and self.bound is not None:
+            self.bound.roll_back()

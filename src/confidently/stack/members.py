@@ -27,7 +27,7 @@ from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .averaging import Mean, with_slope
 from .begun import Begun
-from .bound import Bound
+from .bound import Bound, Group
 from .class_means import RARITIES, ClassMeans
 from .following import Following
 from .moves import Moves
@@ -313,7 +313,7 @@ class Members(Following, Promising):
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
                     if averages:
                         last = int(min(last, first + self.mean.next_look(self.pass_rows) - self.mean.rows))
-                    part = examples.part(first, last)
+                    part = examples if begun.is_row else examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if averages:
                         slopes = [member.state["calibration"].tolist() for member in self.members]
@@ -424,26 +424,23 @@ class Members(Following, Promising):
         self._train_groups(self._groups(calibrate), part, begun, outputs, threads)
 
     def _train_groups(
-        self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: Begun, outputs: np.ndarray,
+        self, groups: list[Group], part: Examples, begun: Begun, outputs: np.ndarray,
         threads: Executor | None,
     ) -> None:  # fmt: skip
         from .threads import run  # imported here, as in threads_for
 
         if begun.is_row:
-            groups = [group for group in groups if not self._learn_row(*group, begun, outputs)]
+            groups = self._learn_row(begun, outputs)
         run(lambda group: self._train_group(*group, part, begun, outputs), groups, threads)
 
-    def _learn_row(self, view: View | None, group: list[int], begun: Begun, outputs: np.ndarray) -> bool:
-        """Train members with the same view on a single row, if the core can."""
+    def _learn_row(self, begun: Begun, outputs: np.ndarray) -> list[Group]:
+        """Train members on a single row in the core; return the others, in groups with the same view."""
         row = begun.examples
         weight = 1.0 if row.weight is None else float(row.weight[0])
-        learners = self._learners(group, lambda learner: learner.learns_row(weight))
-        if not learners:
-            return False
-        bound = self._bound.of(self.members, view, group, learners)
-        begun.changed.append(bound)
+        self._bound.begin(self.members)
+        begun.bound = self._bound
         try:
-            return bound.learn(row.X, int(row.labels[0]), weight, self.n_classes, group, outputs)
+            return self._bound.learn(row.X, int(row.labels[0]), weight, self.n_classes, outputs)
         except OverflowError:
             raise out_of_range(self.dtype) from None
 
@@ -451,16 +448,9 @@ class Members(Following, Promising):
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
         return max(1, min(ROWS_PER_STRIDE, MAX_OUTPUTS // max(1, len(self.members) * self._outputs)))
 
-    def _groups(self, calibrate: bool = True) -> list[tuple[View | None, list[int]]]:
+    def _groups(self, calibrate: bool = True) -> list[Group]:
         """Return the numbers of the members, in later passes of those that train, with the same view together."""
-        groups: dict[str, tuple[View, list[int]]] = {}
-        alone: list[tuple[View | None, list[int]]] = []
-        for k, member in enumerate(self.members):
-            if isinstance(member, Learner) and member.view is not None:
-                groups.setdefault(member.view.key, (member.view, []))[1].append(k)
-            else:
-                alone.append((None, [k]))
-        found = [*groups.values(), *alone]
+        found = self._bound.groups_of(self.members)
         return [(view, group) for view, group in found if calibrate or view is None or not view.sees_labels]
 
     def _train_group(
@@ -498,8 +488,11 @@ class Members(Following, Promising):
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
         check_width(X, self.n_features)
-        one = scores if X.shape[0] == 1 else None
-        groups = [group for view, group in self._groups() if one is None or not self._score_row(X, view, group, one)]
+        if scores is not None and X.shape[0] == 1:
+            self._bound.begin(self.members)
+            groups = self._bound.score(X, scores)
+        else:
+            groups = [group for _, group in self._groups()]
 
         def ask(group: list[int]) -> None:
             first = 0
@@ -513,17 +506,6 @@ class Members(Following, Promising):
 
         with threads_for(len(groups), X.shape[0]) as threads:
             run(ask, groups, threads)
-
-    def _score_row(self, X: _core.Matrix, view: View | None, group: list[int], scores: np.ndarray) -> bool:
-        """Write the scores of members with the same view, if the core can score a single row for them."""
-        learners = self._learners(group, lambda learner: learner.scores_rows)
-        return bool(learners) and self._bound.of(self.members, view, group, learners).score(X, group, scores)
-
-    def _learners(self, group: list[int], suits: Callable[[Learner], bool]) -> list[Learner]:
-        """Return members, or none if they do not all suit."""
-        members = [self.members[k] for k in group]
-        learners = [one for one in members if isinstance(one, Learner) and suits(one)]
-        return learners if len(learners) == len(members) else []
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,).

@@ -127,7 +127,7 @@ class Stack(Choosing):
     def _lasting_members(self) -> np.ndarray:
         """The numbers of the members that do not forget, or of all if there are no others."""
         forget = [isinstance(member, Learner) and member.settings.forget > 0.0 for member in self.members]
-        return np.flatnonzero(~np.array(forget)) if not all(forget) else np.arange(len(forget))
+        return np.array([k for k, one in enumerate(forget) if not one or all(forget)])
 
     @property
     def _outputs(self) -> int:

@@ -200,6 +200,10 @@ class Chain(View):
             arrays |= changed
         return arrays, seen
 
+    @property
+    def pauses(self) -> bool:
+        return any(view.pauses for view in self.parts)
+
     def learns_row(self, state: Arrays) -> bool:
         return all(view.learns_row(state) for view in self.parts)
 

@@ -260,6 +260,10 @@ class Trees(View):
             if done == rows.n:
                 return arrays, SeenRows.joined(found)
 
+    @property
+    def pauses(self) -> bool:
+        return True
+
     def learns_row(self, state: Arrays) -> bool:
         held, _, grown, lists = state[COUNTS].tolist()
         return bool(grown and not lists and held < len(state[WEIGHT]) and self._rows_left(state) > 1)

@@ -275,6 +275,11 @@ class View(Parametric):
         """Add what the view makes of dense rows to a graph, and return its name."""
         raise NotImplementedError
 
+    @property
+    def pauses(self) -> bool:
+        """Whether :meth:`learns_row` can be false."""
+        return False
+
     def learns_row(self, state: Arrays) -> bool:
         """Return whether the core can make and count in the next row, so that :meth:`learn` need not be called."""
         return True
