@@ -18,9 +18,10 @@
 // Functions with such a mark may only be called where has() says so. A lambda inside of one does not inherit its mark.
 #if defined(__x86_64__)
 #define CONFIDENTLY_X86 1
-#define CONFIDENTLY_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
-#define CONFIDENTLY_VBMI2 \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,popcnt,lzcnt")))
+#define CONFIDENTLY_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt,lzcnt")))
+#define CONFIDENTLY_VBMI2                                                                                       \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,avx2,fma,bmi,bmi2,popcnt," \
+                          "lzcnt")))
 #else
 #define CONFIDENTLY_X86 0
 #endif
@@ -50,8 +51,9 @@ inline constexpr const char* kSimdNames[] = {"plain", "avx2", "vbmi2"};
 // Whether the processor, and its operating system, can run this path.
 inline bool has(Simd path) {
 #if CONFIDENTLY_X86
-    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                             __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                             __builtin_cpu_supports("popcnt");
     static const bool vbmi2 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");

@@ -141,16 +141,31 @@ struct DenseCovariance {
         if (aged) *aged += w;
     }
 
+    // Makes ready for a row of a batch, at this place in the order of training.
+    template <class AnyRows, class Batch>
+    void expect(const AnyRows& rows, const Batch& batch, std::int64_t at) const {
+        if constexpr (requires { Matrices::kMostAhead; })
+            sigma.expect(at, at == batch.from, batch.to - at, [&](std::int64_t k, Number* out) {
+                RowBuffer buffer;
+                rows.at(batch.row(at + k), weights.intercept, buffer).each([&](std::int32_t j, double x) {
+                    out[weights.position(j)] = static_cast<Number>(x);
+                });
+            });
+    }
+
   private:
     DenseMargin unfloored(const Row& row, Pair p, bool may_change) const {
+        const bool is_negative = p.plus == kNone;
+        const Pair of{p.column(), is_negative ? kNone : p.minus};
         DenseMargin margin{
             {weights.score(row, p), 0.0}, false, false, std::vector<Number>(static_cast<std::size_t>(sigma.n))};
-        const auto each = [&](auto&& f) { row.each([&](std::int32_t j, double x) { each_entry(j, p, x, f); }); };
+        const auto each = [&](auto&& f) { row.each([&](std::int32_t j, double x) { each_entry(j, of, x, f); }); };
         Number* q = margin.direction.data();
         sigma.product(learner(p), each, q, may_change);
         multiply(margin.direction, scales.of(p.column()));
         each([&](std::int64_t i, double z) { margin.variance += z * q[i]; });
         margin.variance *= sides(p);
+        if (is_negative) multiply(margin.direction, -1.0);
         return margin;
     }
 
@@ -171,13 +186,13 @@ struct DenseCovariance {
     double sides(Pair p) const { return sharing == Sharing::shared && p.both() ? 2.0 : 1.0; }
     std::int64_t first(int column) const { return sharing == Sharing::joint ? column * weights.n_features : 0; }
 
-    // Calls f(i, z_i) for the entries of z that belong to a feature; shared: the entries of x, since both sides are
-    // equal.
+    // Calls f(i, z_i) for the entries of z that belong to a feature, where z has a positive side; shared: the entries
+    // of x, since both sides are equal.
     template <class F>
     void each_entry(std::int32_t j, Pair p, double x, F&& f) const {
         const std::int64_t at = weights.position(j);
-        if (sharing != Sharing::joint) return f(at, p.both() ? x : p.sign() * x);
-        if (p.plus != kNone) f(first(p.plus) + at, x);
+        if (sharing != Sharing::joint) return f(at, x);
+        f(first(p.plus) + at, x);
         if (p.minus != kNone) f(first(p.minus) + at, -x);
     }
 

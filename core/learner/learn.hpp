@@ -230,6 +230,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
             continue;
         }
         inspector.before_scoring(rows, i);
+        if constexpr (requires { covariance.expect(rows, batch, at); }) covariance.expect(rows, batch, at);
         const Row row = rows.at(i, covariance.weights.intercept, buffer);
         if constexpr (requires { covariance.weights.needed(row); })
             if (const std::int64_t needed = covariance.weights.needed(row); needed > covariance.weights.spare()) {

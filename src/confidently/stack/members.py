@@ -306,7 +306,9 @@ class Members(Following, Promising):
             with ExitStack() as stack:
                 begun = self._begin(examples, calibrate, stack)
                 # left first, so that no thread still trains when an error or an interruption is undone
-                threads = stack.enter_context(threads_for(len(self._groups()), len(examples)))
+                threads = None
+                if not begun.is_row:
+                    threads = stack.enter_context(threads_for(len(self._groups()), len(examples)))
                 first, stride = 0, self._rows_per_stride()
                 while first < len(examples):
                     seen = self.n_seen
@@ -427,10 +429,12 @@ class Members(Following, Promising):
         self, groups: list[Group], part: Examples, begun: Begun, outputs: np.ndarray,
         threads: Executor | None,
     ) -> None:  # fmt: skip
+        if begun.is_row:
+            for group in self._learn_row(begun, outputs):
+                self._train_group(*group, part, begun, outputs)
+            return
         from .threads import run  # imported here, as in threads_for
 
-        if begun.is_row:
-            groups = self._learn_row(begun, outputs)
         run(lambda group: self._train_group(*group, part, begun, outputs), groups, threads)
 
     def _learn_row(self, begun: Begun, outputs: np.ndarray) -> list[Group]:
@@ -491,6 +495,8 @@ class Members(Following, Promising):
         if scores is not None and X.shape[0] == 1:
             self._bound.begin(self.members)
             groups = self._bound.score(X, scores)
+            if not groups:
+                return
         else:
             groups = [group for _, group in self._groups()]
 

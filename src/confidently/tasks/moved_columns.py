@@ -145,5 +145,7 @@ def moved_near(known: MovedColumns | None, rows_since_alarm: int) -> list[int] |
 
 def _wider(array: np.ndarray, n_columns: int) -> np.ndarray:
     """Return a copy with room for so many columns, which have been zero so far."""
-    more = max(1 + n_columns - array.shape[1], 0)
+    more = 1 + n_columns - array.shape[1]
+    if more <= 0:
+        return array.copy()
     return np.concatenate([array, np.repeat(array[:, :1], more, axis=1)], axis=1)
