@@ -216,6 +216,30 @@ def test_pending_rows_equal_products_of_blocks(monkeypatch, rule, covariance, ta
         np.testing.assert_allclose(array, expected[name], rtol=tolerance, atol=tolerance * scale, err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("forget", [0.0, 0.02])
+@pytest.mark.parametrize(("rule", "covariance", "task"), [("arow", "full", "binary"), ("iellip", "full", "one-vs-rest"),
+                                                          ("logistic", "shared", "softmax")])  # fmt: skip
+def test_pending_rows_are_the_same_for_any_cut_and_room(rule, covariance, task, forget, dtype):
+    """Half of the rows are sparse; features that no row has are room, and take no part."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 101)) * rng.choice([1.0, 0.02], 150)[:, None]
+    X[::2] *= rng.random((75, 101)) < 0.1
+    y, weight = rng.integers(0, 2 if task == "binary" else 3, 150).astype(np.int32), rng.integers(0, 3, 150) / 2.0
+    expected = None
+    for cut, room in ((150, 0), (1, 0), (7, 0), (13, 0 if forget else 30)):  # to forget, a whole matrix is inverted
+        wide = np.pad(X, ((0, 0), (0, room)))
+        learner = Learner(Settings(rule, covariance, task, forget=forget, dtype=dtype), int(y.max()) + 1, 101 + room)
+        for first in range(0, 150, cut):
+            part = slice(first, first + cut)
+            learner.learn(as_matrix(wide[part], dtype), y[part], weight=weight[part])
+        state = {"mean": learner.mean()[:, :101], "stored": learner.state["covariance"][:, :102, :102]}
+        state |= {name: learner.state[name] for name in ("counters", "calibration", "conformal", "pending_rows")}
+        expected = expected or state
+        for name, array in state.items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=f"{name} {cut} {room}")
+
+
 class ForeignArrays(arrays.NumpyArrays):
     """Simulates a device with its own memory by copying everything in both directions."""
 

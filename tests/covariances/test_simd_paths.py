@@ -38,6 +38,14 @@ def states():
                     model.partial_fit(X[::-1].toarray(), y[::-1])
                     state = model.learner_.state
                     found += [rule, *(f"{name} {state[name].tobytes().hex()}" for name in sorted(state))]
+    X, y = rows(140, 130)
+    for dtype in ("float64", "float32"):
+        for covariance, labels in (("full", y), ("shared", np.arange(140) * 7 % 3)):  # whose changes are pending
+            model = OnlineClassifier("arow", covariance, dtype=dtype, passes=2).fit(X, labels)
+            assert model.learner_.state["pending_rows"] > 0
+            found += [f"{name} {array.tobytes().hex()}" for name, array in sorted(model.learner_.state.items())]
+            found.append(model.decision_function(X).tobytes().hex())
+    X, y = rows()
     for k in (2, 3, 5, 9, 20):
         labels = np.arange(X.shape[0]) * 7 % k
         model = OnlineClassifier("arow").fit(X, labels)
