@@ -395,7 +395,7 @@ def state_of_two_classes() -> Arrays:
 
 def bind(a: Arrays) -> None:
     core = _core.DictLearner(-1, 100)
-    core.bind(compiled("binary"), state_in(a), True, 1e100, True, {"yes": 1})
+    core.bind(compiled("binary"), state_in(a), True, 1e100, True, {"yes": 1}, [])
     core.learn({"a": 1.0}, "yes", 1.0)
 
 
@@ -1046,7 +1046,7 @@ def test_tables_of_features_have_a_sound_size(bits):
 def test_labels_of_dicts_are_checked(task, labels):
     core = _core.DictLearner(-1, 100)
     learner = Learner(settings(task), 2 if task == "binary" else 3, 3)
-    core.bind(learner.covariance.compiled(), learner.state, True, 1e100, True, {})
+    core.bind(learner.covariance.compiled(), learner.state, True, 1e100, True, {}, [])
     with pytest.raises(ValueError):
         core.learn_labels({"a": 1.0}, labels, 1.0)
 

@@ -12,41 +12,32 @@
 #include <vector>
 
 #include "bindings/batches.hpp"
+#include "bindings/bound_view.hpp"
 #include "bindings/learner_settings.hpp"
-#include "bindings/state_arrays.hpp"
 #include "data/rows_out.hpp"
-#include "views/center.hpp"
 
 namespace confidently::python {
 
-// A single row.
-class OneRow final : public Rows {
-  public:
-    OneRow(Row row, std::int64_t n_columns) : Rows(1, n_columns), row_(row) {}
-    Row at(std::int64_t, bool intercept, RowBuffer&) const override {
-        return {row_.column, row_.value, row_.size, intercept};
-    }
-    Fault fault(std::int64_t, double) const override { return {}; }
-
-  private:
-    Row row_;
-};
+// Thrown where views make columns of a row that the weights do not have.
+struct Unmade {};
 
 // A learner bound to the arrays of its state, once instead of for every row.
 class BoundLearner {
   public:
     // state: writable
-    BoundLearner(const LearnerSettings& settings, const nb::dict& state, UndoLog& undo, bool calibrate)
+    BoundLearner(const LearnerSettings& settings, const nb::dict& state, UndoLog& undo, bool calibrate,
+                 const std::vector<Step>& views)
         : learner_(settings.open(state, 0, &undo)), undo_(undo), kind_(settings.facts()),
           task_(any_task(settings.task)), rule_(settings.rule), prior_(settings.prior_variance),
           independent_(settings.independent), calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
           updates_(data<std::int64_t>(state, "updates")), calibration_(data<double>(state, "calibration")),
           conformal_(data<double>(state, "conformal")), variances_(data<double>(state, "variances")),
-          scratch_(std::size_t(learner_->columns)) {
+          scratch_(std::size_t(learner_->columns)), views_(views, StateArrays{state}, undo) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
             const auto own = nb::cast<std::string>(name);
             // What sets of classes are made of changes when nothing can fail any more, except between labels of a row.
+            if (!views_.view_of(own).empty() && !BoundViews::changes_unnoted(own)) continue;
             if (own == "weights" || own == "precision" || own == "shift" || own == "variances" ||
                 (own == "conformal" && !kind_.lists))
                 continue;
@@ -63,20 +54,28 @@ class BoundLearner {
             precision_ = StateArrays{state}.array<double>("precision", n, n);
             shift_ = StateArrays{state}.array<double>("shift", n, 1);
         }
-        if (state.contains("center.kind")) center_.emplace(Center::open(StateArrays{state}, nullptr));
     }
 
-    // target: of a regression; otherwise nullptr
-    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) {
+    // target: of a regression; otherwise nullptr. Returns false, with everything as it was, if an array has to grow or
+    // to be replaced; the learner is of no use then.
+    bool learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) {
+        if (is_stale_) return false;
         require(kind_.lists || n_labels == 1, "a row has one class");
         require((target != nullptr) == kind_.targets, "a regression learns numbers, and nothing else does");
         require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
-        const Row made = seen(row);
-        const OneRow rows(made, capacity());
-        if (center_ && weight > 0.0) center_->learn(row, weight);
+        const OneRow given(row, views_.empty() ? capacity() : views_.n_features());
         const std::int64_t start[2] = {0, n_labels};
+        const Labels own_labels{labels, kind_.lists ? start : nullptr, target};
+        const Counted counted{own_labels, &weight, nullptr};
+        const Rows* const seen = views_.see(given, &counted);
+        if (!seen || seen->n_columns + learner_->intercept > learner_->n_features) {
+            restore();
+            is_stale_ = true;  // views may know more than their arrays
+            return false;
+        }
+        const Rows& rows = *seen;
         const Batch batch{rows, {labels, start, target}, &weight, nullptr, nullptr, 0, 1};
         double evidence[2] = {};
         Progressive progressive;
@@ -96,24 +95,28 @@ class BoundLearner {
                              variances_});
         } catch (const InvalidRow&) {
             restore();
+            is_stale_ = true;
             throw std::overflow_error("a row takes the learner out of range");
         } catch (...) {  // memory for the log
             restore();
+            is_stale_ = true;
             throw;
         }
-        if (precision_) add_evidence(made, evidence[0], evidence[1]);
+        if (precision_) {
+            RowBuffer buffer;
+            add_evidence(rows.at(0, false, buffer), evidence[0], evidence[1]);
+        }
+        return true;
     }
 
     // one per column
-    void scores(const Row& row, double* out) {
-        learner_->prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
-    }
+    void scores(const Row& row, double* out) { learner_->prediction(seen(row), counters_[0], out, scratch_.data()); }
 
     // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a
     // column
     std::pair<double, double> distribution(const Row& bare, double unseen) {
         require(columns() == 1, "a row has one number");
-        const Row row = with_intercept(seen(bare));
+        const Row row = seen(bare);
         double mean;
         learner_->prediction(row, counters_[0], &mean, scratch_.data());
         return {mean, learner_->variance(row, {0, kNone}) + prior_ * unseen * unseen};
@@ -127,9 +130,9 @@ class BoundLearner {
 
     // one per class or label, also for two classes
     void probabilities(const Row& bare, double* out) {
-        const Row row = with_intercept(seen(bare));
+        const Row row = seen(bare);
         std::vector<double> s(static_cast<std::size_t>(columns()));
-        scores(bare, s.data());
+        learner_->prediction(row, counters_[0], s.data(), scratch_.data());
         if (kind_.one_column) {
             const double f = s[0] * moderation(learner_->variance(row, {0, kNone}), prior_);
             out[1] = answered(SigmoidCalibration::logit(calibration_, f));
@@ -151,8 +154,7 @@ class BoundLearner {
 
     // number of features the arrays have space for
     std::int64_t capacity() const {
-        const std::int64_t weights = learner_->n_features - learner_->intercept;
-        return center_ ? std::min(weights, std::int64_t(center_->present.size())) : weights;
+        return views_.empty() ? learner_->n_features - learner_->intercept : views_.n_features();
     }
 
   private:
@@ -175,13 +177,13 @@ class BoundLearner {
         for (Kept& kept : kept_) kept.restore();
     }
 
-    // What the learner sees of a row: with centered columns, the row less their means.
+    // What the learner sees of a row to predict, with the intercept if the weights have one.
     Row seen(const Row& row) {
-        if (!center_) return row;
-        made_.value.clear(), made_.column.clear();
-        made_.start.resize(1);
-        center_->see(row, made_);
-        return {made_.column.data(), made_.value.data(), std::int32_t(made_.value.size()), row.intercept};
+        if (views_.empty()) return with_intercept(row);
+        const Rows* const made = views_.see(OneRow(row, views_.n_features()), nullptr);
+        if (!made || made->n_columns + learner_->intercept > learner_->n_features) throw Unmade();
+        RowBuffer none;
+        return made->at(0, learner_->intercept, none);
     }
 
     Row with_intercept(Row row) const {
@@ -217,8 +219,8 @@ class BoundLearner {
     double *calibration_, *conformal_, *variances_;
     std::vector<double> scratch_;
     double *precision_ = nullptr, *shift_ = nullptr;  // normal equations, where the state has them
-    std::optional<Center> center_;
-    MadeRows made_;
+    BoundViews views_;
+    bool is_stale_ = false;
     std::vector<nb::object> owners_;
     std::vector<Kept> kept_;
 };

@@ -1,6 +1,7 @@
 // Rows that are Python dicts: training and prediction, one at a time.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -25,12 +26,13 @@ class DictLearner {
     // `spare`: whether the arrays have space for one feature more than there are, which stands for the unseen ones of a
     // row classes: their numbers, which the caller keeps up to date
     void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare,
-              const nb::typed<nb::dict, nb::any, int>& classes) {
+              const nb::typed<nb::dict, nb::any, int>& classes, const std::vector<Step>& views) {
         require_writable(state);
         largest_ = largest;
         spare_ = spare;
         classes_ = classes;
-        bound_ = std::make_unique<BoundLearner>(settings, state, undo_, calibrate);
+        bound_ = std::make_unique<BoundLearner>(settings, state, undo_, calibrate, views);
+        has_views_ = !views.empty();
     }
 
     void unbind() { bound_.reset(); }
@@ -60,10 +62,15 @@ class DictLearner {
         return learn_row(x, &label, 1, weight, &y);
     }
 
-    // the number of the class of the best score
+    // the number of the class of the best score; -1 if views make another column than the weights have
     int best(nb::handle x) {
-        const std::vector<double>& s = score(x);
-        return s.size() == 1 ? s[0] > 0.0 : TopTwo(s.data(), static_cast<int>(s.size())).first;
+        if (has_views_ && has_unseen(to_predict(x))) return -1;
+        try {
+            const std::vector<double>& s = score(x);
+            return s.size() == 1 ? s[0] > 0.0 : TopTwo(s.data(), static_cast<int>(s.size())).first;
+        } catch (const Unmade&) {
+            return -1;
+        }
     }
 
     std::vector<double> scores(nb::handle x) { return score(x); }
@@ -83,12 +90,16 @@ class DictLearner {
         return bound().distribution(row, unseen);
     }
 
-    // none if the row has unseen features and the arrays have no space for them
+    // none if the row has unseen features, or views make others of it, for which the arrays have no space
     std::vector<double> probabilities(nb::handle x) {
         const Row row = to_predict(x);
         if (!spare_ && has_unseen(row)) return {};
         std::vector<double> out(static_cast<std::size_t>(bound().n_probabilities()));
-        bound().probabilities(row, out.data());
+        try {
+            bound().probabilities(row, out.data());
+        } catch (const Unmade&) {
+            return {};
+        }
         return out;
     }
 
@@ -164,19 +175,18 @@ class DictLearner {
         const Row row = reader_.to_train(x, largest_);
         if (size() + spare_ > bound().capacity()) return false;
         try {
-            bound().learn(row, labels, n, weight, target);
+            return bound().learn(row, labels, n, weight, target);
         } catch (...) {
             reader_.forget_new();
             throw;
         }
-        return true;
     }
 
     DictReader reader_;
     UndoLog undo_;
     std::unique_ptr<BoundLearner> bound_;
     double largest_ = 0.0;
-    bool spare_ = true;
+    bool spare_ = true, has_views_ = false;
     nb::dict classes_;
     std::vector<double> scores_;
 };
@@ -204,7 +214,7 @@ void bind_dicts(nb::module_& m) {
     nb::class_<DictLearner> learner(m, "DictLearner");
     learner.def(nb::init<int, std::int64_t, bool>(), "bits"_a, "max_columns"_a, "zeros"_a = false);
     method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a,
-           "classes"_a);
+           "classes"_a, "views"_a);
     method(learner, "unbind", &DictLearner::unbind);
     method(learner, "learn", &DictLearner::learn, x, "y"_a.none(), "weight"_a);
     method(learner, "learn_class", &DictLearner::learn_class, x, "label"_a, "weight"_a);

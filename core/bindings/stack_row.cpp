@@ -11,56 +11,18 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/bound_learner.hpp"
+#include "bindings/batches.hpp"
+#include "bindings/bound_view.hpp"
+#include "bindings/learner_settings.hpp"
 #include "covariances/gram.hpp"
 #include "covariances/table.hpp"
-#include "views/table.hpp"
 
 namespace confidently::python {
 
 namespace {
 
-using Step = std::tuple<std::string, bool, std::int64_t>;  // name of a view, unit norm, limit of "pairs"
 // settings, state, whether it may learn, and the weight of rows that it must not reach before it forgets
 using Member = std::tuple<const LearnerSettings*, Dict, bool, double>;
-
-// A view bound to its arrays.
-class BoundView {
-  public:
-    virtual ~BoundView() = default;
-
-    // Makes the row; counted: and counts it in after that. Returns false if an array has to grow, or to be replaced.
-    virtual bool make(const Rows& row, const Counted* counted, MadeRows& out) = 0;
-};
-
-template <class View>
-class BoundViewOf final : public BoundView {
-  public:
-    BoundViewOf(const StateArrays& state, bool unit_norm, std::int64_t limit, UndoLog& undo)
-        : view_(View::open(state, &undo.wide)), n_features_(View::n_features(state)), limit_(limit) {
-        if constexpr (requires { view_.unit_norm; }) view_.unit_norm = unit_norm;
-    }
-
-    bool make(const Rows& row, const Counted* counted, MadeRows& out) override {
-        require(row.n_columns <= n_features_, "the matrix has more columns than the view has features");
-        if constexpr (requires { view_.limit; }) {
-            const std::int64_t of_training = std::exchange(view_.limit, limit_);
-            RowBuffer buffer;
-            const bool numbered =
-                !counted || !(counted->weight_of(0) > 0.0) || view_.meet(row.at(0, false, buffer), false);
-            if (numbered && !counted) out = made(view_, row, 0, nullptr, 0, 1, nullptr);
-            view_.limit = of_training;
-            if (!numbered || !counted) return numbered;
-        }
-        out = made(view_, row, 0, nullptr, 0, 1, counted);
-        if constexpr (requires { view_.first.has_changed(); }) return !view_.first.has_changed();
-        return true;
-    }
-
-  private:
-    View view_;
-    std::int64_t n_features_, limit_;
-};
 
 // x' Sigma x of one matrix over the features, some of whose updates are pending.
 template <class Real>
@@ -96,13 +58,6 @@ void calibrate(const TaskFacts& task, const double* calibration, int columns, do
     for (int k = 0; k < columns; ++k) scores[k] = (scores[k] - largest) * calibration[0];
 }
 
-// The name of the view that an array belongs to; empty: it is the covariance's.
-std::string view_of(const std::string& array, const std::vector<Step>& views) {
-    for (const auto& [name, unit_norm, limit] : views)
-        if (array.size() > name.size() && array[name.size()] == '.' && array.starts_with(name)) return name;
-    return {};
-}
-
 // Members that see rows alike, bound to the arrays of their states. A member with a matrix that the core does not train
 // is given as one without variances, which are then those of the matrix.
 class BoundGroup {
@@ -112,17 +67,13 @@ class BoundGroup {
         : owner_(members), numbers_(numbers) {
         require(members.size() > 0 && members.size() == numbers.size(),
                 "there must be a member, and each has a number");
-        for (const auto& [settings, state, may_learn, most_aged] : nb::cast<std::vector<Member>>(members)) {
-            members_.push_back(bound(*settings, state, views));
+        const auto given = nb::cast<std::vector<Member>>(members);
+        views_.emplace(views, StateArrays{std::get<1>(given[0])}, log_);
+        for (const auto& [settings, state, may_learn, most_aged] : given) {
+            members_.push_back(bound(*settings, state));
             members_.back().may_learn = may_learn && members_.back().may_learn;
             members_.back().most_aged = most_aged;
         }
-        const StateArrays arrays{members_[0].state};
-        for (const auto& [name, unit_norm, limit] : views)
-            with_view(name, [&](auto of) {
-                views_.push_back(
-                    std::make_unique<BoundViewOf<typename decltype(of)::type>>(arrays, unit_norm, limit, log_));
-            });
     }
 
     // Whether the states of all members of the stack have the arrays that these are bound to; they become the members'.
@@ -139,7 +90,9 @@ class BoundGroup {
 
     // Writes the scores of a row. Returns false if the row has columns beyond the weights.
     bool score(const Matrix& matrix, Array<double, 3>& out) {
-        const Rows& row = seen(matrix, nullptr);
+        const Rows* const seen = views_->see(*matrix.rows, nullptr);
+        if (!seen) return false;
+        const Rows& row = *seen;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Own& own = members_[m];
             const AnyLearner& learner = *own.learner;
@@ -186,8 +139,9 @@ class BoundGroup {
         has_changed_ = true;
         const Labels labels{&label, nullptr};
         const Counted counted{labels, &weight, nullptr};
-        const Rows& row = seen(matrix, &counted);
-        if (stale_) return roll_back(), false;
+        const Rows* const seen = views_->see(*matrix.rows, &counted);
+        if (!seen) return roll_back(), false;
+        const Rows& row = *seen;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Own& own = members_[m];
             AnyLearner& learner = *own.learner;
@@ -256,13 +210,11 @@ class BoundGroup {
     nb::list owner_;  // of the settings
     std::vector<std::size_t> numbers_;
     std::vector<Own> members_;
-    std::vector<std::unique_ptr<BoundView>> views_;
+    std::optional<BoundViews> views_;
     UndoLog log_{kFewChanges};
     bool stale_ = false, has_changed_ = false;
-    MadeRows made_;
-    std::optional<OneRow> own_row_;
 
-    Own bound(const LearnerSettings& settings, const Dict& state, const std::vector<Step>& views) {
+    Own bound(const LearnerSettings& settings, const Dict& state) {
         Own own{&settings, state, {}, {}, settings.open(state, 0, &log_)};
         own.counters = data<std::int64_t>(state, "counters");
         own.updates = data<std::int64_t>(state, "updates");
@@ -274,14 +226,14 @@ class BoundGroup {
         own.may_learn = !own.has_matrix;
         for (auto [key, array] : state) {
             const auto name = nb::cast<std::string>(key);
-            const std::string view = view_of(name, views);
+            const std::string view = views_->view_of(name);
             if (own.has_matrix && view.empty() && !is_common(name)) continue;  // which training replaces
             own.arrays.emplace_back(nb::borrow(key), nb::borrow(array));
             own.may_learn = own.may_learn && is_writable(array);
             if (!view.empty() && !members_.empty() && !array.is(members_[0].state[key])) own.may_learn = false;
             const bool is_logged = settings.pending ? name == "covariance" || name == "pending"
                                                     : name == "weights" && !state.contains("covariance");
-            if (view.empty() ? !is_logged : name == "trees.counts") {  // changes of others are logged
+            if (view.empty() ? !is_logged : BoundViews::changes_unnoted(name)) {  // changes of others are logged
                 const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
                 if (numbers.nbytes())
                     own.kept.push_back({const_cast<void*>(numbers.data()), std::vector<char>(numbers.nbytes())});
@@ -301,23 +253,6 @@ class BoundGroup {
     static double* into(const Array<double, 3>& out, std::size_t number, int columns) {
         require(number < out.shape(0) && out.shape(2) == std::size_t(columns), "the scores do not fit the columns");
         return out.data() + number * std::size_t(columns);
-    }
-
-    // The row as the views make it, one after the other.
-    const Rows& seen(const Matrix& matrix, const Counted* counted) {
-        const Rows* row = matrix.rows.get();
-        for (const auto& view : views_) {
-            MadeRows next;
-            if (!view->make(*row, counted, next)) {
-                stale_ = true;
-                return *row;
-            }
-            made_ = std::move(next);
-            const auto n = static_cast<std::int32_t>(made_.value.size());
-            own_row_.emplace(Row{made_.column.data(), made_.value.data(), n, false}, n ? made_.column.back() + 1 : 0);
-            row = &*own_row_;
-        }
-        return *row;
     }
 };
 

@@ -211,3 +211,36 @@ def test_more_names_than_are_remembered():
             one.learn(x, k % 3 == 0)
             other.learn(ByEntry(x), k % 3 == 0)
     assert_same(one.learner.state, other.learner.state)
+
+
+VIEWS = ["unit", "standard", "center", "ranks", "bins", "idf", "nb", "standard,pairs", "first", "standard,cosines"]
+
+
+@pytest.mark.parametrize("classes", ["ab", "abc"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_make_in_the_compiled_loop_what_they_make_of_matrices(view, classes, monkeypatch):
+    """Rows that bring features, and with them terms and first values, are learned as matrices there, too."""
+    compiled = rows(view=view)
+    monkeypatch.setattr(DictRows, "_binds_views", lambda *_: False)
+    matrices = rows(view=view)
+    assert matrices.only_matrices and not compiled.only_matrices
+    chance, in_loop = random.Random(0), 0
+    for k in range(700):
+        x = {f"x{j}": chance.choice([0.0, 1.0, chance.gauss(0.0, 3.0)]) for j in chance.sample(range(5 + k // 100), 4)}
+        y = classes[k % 3 % len(classes)] if x.get("x1", 0.0) > 0.0 else chance.choice(classes)
+        others = x | {"never": 2.0}
+        assert compiled.predict(others) == matrices.predict(others)
+        assert compiled.predict(x) == matrices.predict(x)
+        expected = matrices.probabilities(x)
+        assert compiled.probabilities(x) == {name: pytest.approx(p, rel=1e-12) for name, p in expected.items()}
+        if k % 50 == 49:
+            for each in (compiled, matrices):
+                with pytest.raises(ValueError, match="the value inf is too large"):
+                    each.learn(x | {"new": math.inf}, y)
+        weight = chance.choice([0.0, 0.5, 1.0])
+        before = compiled.learner.state
+        compiled.learn(x, y, weight)
+        in_loop += compiled.learner.state is before
+        matrices.learn(x, y, weight)
+    assert in_loop > 200
+    assert_same(state(compiled), state(matrices))

@@ -1,7 +1,7 @@
 """Training on dicts, one by one: features and classes are numbered in the order in which they first appear.
 
-A row is one call into compiled code (core/bindings/dicts.cpp), except with a view and with large dense covariances,
-which train on matrices of one row.
+A row is one call into compiled code (core/bindings/dicts.cpp), except with large dense covariances, and with views of
+regressions and of trees, which train on matrices of one row.
 """
 
 from __future__ import annotations
@@ -60,13 +60,20 @@ class DictRows:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
         centers = recipe.targets and isinstance(view, Center)  # which the compiled loop does in a small matrix
         self.zeros = view is not None and view.takes_values and not centers
-        self.only_matrices = view is not None and not (centers and self.learner.covariance.couples_features)
+        self.only_matrices = view is not None and not self._binds_views(centers)
         self.as_matrices = True  # until the compiled loop is bound
         self.fewer_than_two = True  # classes so far
         self._order: list[int] = []
         self.largest = largest_value(self.learner.dtype)
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
         self._make_room()
+
+    def _binds_views(self, centers: bool) -> bool:
+        """Return whether the compiled loop makes what the views do of a row."""
+        if centers:
+            return bool(self.learner.covariance.couples_features)
+        one_class = self.learner.task.one_class and self.learner.covariance.is_diagonal
+        return bool(one_class and not self.learner.view.pauses)
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -79,6 +86,7 @@ class DictRows:
                 return
             number = self.table.get(y)
         except OverflowError:  # which leaves everything as it was
+            self._make_room()
             raise out_of_range(self.learner.dtype) from None
         except TypeError:
             if not isinstance(y, dict):
@@ -99,6 +107,7 @@ class DictRows:
             self._learn_dict(self.core.learn_class, x, number, weight)
 
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
+        """Train in the compiled loop, for which room is made first where it needs that."""
         known, before = self.core.size, self.learner
         try:
             if self.growing:  # no other thread can start growing between this line and the call
@@ -107,7 +116,10 @@ class DictRows:
                 before = copy(before)
                 self._make_room()
                 if not learn(x, labels, weight):
-                    raise ConcurrentUse
+                    if self.learner.view is None:
+                        raise ConcurrentUse
+                    self._learn_matrix(x, np.array([labels], dtype=np.int32), None, weight)  # which the views grow with
+                    self._make_room()
         except OverflowError:  # which leaves the learner as it was
             self.core.forget(known)
             self.learner = before
@@ -197,15 +209,17 @@ class DictRows:
             if self.as_matrices:
                 self.core.unbind()
                 return
-            if not dense:  # a matrix would grow by a row and a column
+            if not dense and self.learner.view is None:  # a matrix would grow by a row and a column
                 self.learner.grow(n_features=self.core.size + 1)
                 self.learner.n_features = self.core.size
             self.learner.make_writable()
             covariance.flush(self.learner.state)
             progressive = self.calibration is not None
+            view, spare = self.learner.view, not dense and self.learner.view is None
             self.core.bind(
-                covariance.compiled(), self.learner.state, progressive, self.largest, not dense, self.table.numbers
-            )
+                covariance.compiled(), self.learner.state, progressive, self.largest, spare, self.table.numbers,
+                [] if view is None else view.steps,
+            )  # fmt: skip
 
     def _is_small(self) -> bool:
         """Return whether rows are trained on one by one within the matrices, which must have double precision."""
@@ -275,7 +289,8 @@ class DictRows:
         if self.learner.decides_by_probability(self.calibration):
             first, second = self.core.probabilities(x) or self._python_probabilities(x)
             return self.table.names[second > first]
-        return self.table.names[self.core.best(x)]
+        best = self.core.best(x)
+        return self.table.names[int(self._predict_row(x, "predict", self.calibration)[0]) if best < 0 else best]
 
     def probabilities(self, x: Row) -> dict[Any, float]:
         """Return the probability of every class."""
