@@ -165,7 +165,8 @@ struct DenseCovariance {
         multiply(margin.direction, scales.of(p.column()));
         each([&](std::int64_t i, double z) { margin.variance += z * q[i]; });
         margin.variance *= sides(p);
-        if (is_negative) multiply(margin.direction, -1.0);
+        if (is_negative)
+            for (Number& entry : margin.direction) entry = Number(0) - entry;  // 0 stays 0, as of features to come
         return margin;
     }
 

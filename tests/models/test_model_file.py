@@ -87,12 +87,14 @@ def test_exact_resume_in_a_new_process(tmp_path, part):
 
 
 @pytest.mark.parametrize("forget", [0.0, 0.02])
-@pytest.mark.parametrize(("covariance", "multiclass"), [("shared", "joint"), ("full", "one-vs-rest"), ("full", None)])
-def test_a_block_that_later_rows_continue_is_kept(tmp_path, covariance, multiclass, forget):
+@pytest.mark.parametrize(("covariance", "multiclass", "width"), [("shared", "joint", 720), ("full", "joint", 40),
+                                                                 ("full", "one-vs-rest", 200), ("full", None, 200)])  # fmt: skip
+def test_blocks_and_pending_rows_that_later_rows_continue_are_kept(tmp_path, covariance, multiclass, width, forget):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(150, 200)), np.arange(150) % (2 if multiclass is None else 3)
+    X, y = rng.normal(size=(150, width)), np.arange(150) % (2 if multiclass is None else 3)
     whole = OnlineClassifier("arow", covariance, multiclass=multiclass, forget=forget, view=None).fit(X[:20], y[:20])
-    assert whole.learner_.state["block.updates"].min() > 0
+    assert (whole.learner_.state["block.updates"].sum() > 0) == (width in (720, 40))
+    assert whole.learner_.state["pending_rows"] > 0
     whole.save(tmp_path / "m.cw")
     resumed = load(tmp_path / "m.cw")
     for model in (whole, resumed):

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from .. import _core
-from ..data.memory.matrix import as_matrix
 from . import dense_forgetting, normal_equations, open_block
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .dense_matrices import flushed_matrices, leading, leading_rows, rows_in_use
@@ -177,7 +176,7 @@ class Dense(DenseState):
             X, rows = examples.X, examples.compiled(first, last, calibrate, progressive)
             if X.shape[1] + intercept > len(state["weights"]):  # of features in use only
                 block = examples.block(first, last)
-                X = as_matrix(block.dense(self.settings, used)[:, intercept:], self.settings.dtype)
+                X = _core.dense(np.ascontiguousarray(block.dense(self.settings, used)[:, intercept:]))
                 rows = block.compiled(calibrate, progressive.block(first, last))
             if core.learn(state, X, rows, undo=log) is not None:
                 raise OverflowError("a row takes the learner out of range")
