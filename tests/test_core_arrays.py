@@ -515,8 +515,8 @@ def of_row(task: str, covariance: str, learns: bool = False, pending: bool = Fal
         learner = Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance
         core = learner._pending if pending else learner.compiled() if covariance == "diag" else learner._scorer
         bound, row = _core.BoundMembers(1), matrix(a)
-        bound.bind(0, [("standard", True, -1)], [0], [(core, state_in(a), True, 1e9)])
-        left = bound.learn(row, 1, 1.0, 2 if task == "binary" else 3, [], a["out"]) if learns else None
+        bound.bind(0, [("standard", True, -1)], [0], [(core, state_in(a), True, 1e9, 2**62)])
+        left = bound.learn(row, 1, 1.0, 2 if task == "binary" else 3, [0], None, a["out"]) if learns else None
         if bound.score(row, a["out"]) if left is None else left:
             raise ValueError("columns beyond the weights, or arrays that cannot be written to")
 

@@ -68,7 +68,7 @@ class BoundLearner {
         const OneRow given(row, views_.empty() ? capacity() : views_.n_features());
         const std::int64_t start[2] = {0, n_labels};
         const Labels own_labels{labels, kind_.lists ? start : nullptr, target};
-        const Counted counted{own_labels, &weight, nullptr};
+        const Counted counted{own_labels, &weight, nullptr, target, target ? columns() : 0};
         const Rows* const seen = views_.see(given, &counted);
         if (!seen || seen->n_columns + learner_->intercept > learner_->n_features) {
             restore();

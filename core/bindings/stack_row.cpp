@@ -1,5 +1,6 @@
 // Members of a stack on a single row: the scores, calibrated, or numbers; and training. There, calls take longer than
 // what they compute.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -21,8 +22,9 @@ namespace confidently::python {
 
 namespace {
 
-// settings, state, whether it may learn, and the weight of rows that it must not reach before it forgets
-using Member = std::tuple<const LearnerSettings*, Dict, bool, double>;
+// Settings, state, and whether it may learn: until the weight of rows with which it forgets, and before this many rows
+// were seen.
+using Member = std::tuple<const LearnerSettings*, Dict, bool, double, std::int64_t>;
 
 // x' Sigma x of one matrix over the features, some of whose updates are pending.
 template <class Real>
@@ -69,10 +71,10 @@ class BoundGroup {
                 "there must be a member, and each has a number");
         const auto given = nb::cast<std::vector<Member>>(members);
         views_.emplace(views, StateArrays{std::get<1>(given[0])}, log_);
-        for (const auto& [settings, state, may_learn, most_aged] : given) {
+        for (const auto& [settings, state, may_learn, most_aged, most_seen] : given) {
             members_.push_back(bound(*settings, state));
             members_.back().may_learn = may_learn && members_.back().may_learn;
-            members_.back().most_aged = most_aged;
+            members_.back().most_aged = most_aged, members_.back().most_seen = most_seen;
         }
     }
 
@@ -129,30 +131,38 @@ class BoundGroup {
 
     // Trains on a row of one class, and writes its scores before that. Returns false, with everything as it was, if an
     // array has to grow or to be replaced, or cannot be written to.
-    bool learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes, Array<double, 3>& out) {
+    bool learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes,
+               const std::optional<Input<double, 2>>& targets, Array<double, 3>& out) {
         has_changed_ = false;
         for (const Own& own : members_)
-            if (!own.may_learn || (own.aged && *own.aged + weight >= own.most_aged)) return false;
+            if (!own.may_train(weight)) return false;
         log_.clear();
         for (Own& own : members_)
             for (Kept& kept : own.kept) kept.save();
         has_changed_ = true;
+        const auto target_of = [&](std::size_t row) {
+            return targets ? targets->data() + row * targets->shape(1) : nullptr;
+        };
         const Labels labels{&label, nullptr};
-        const Counted counted{labels, &weight, nullptr};
+        const Counted counted{labels, &weight, nullptr, target_of(0), targets ? std::int64_t(targets->shape(1)) : 0};
         const Rows* const seen = views_->see(*matrix.rows, &counted);
         if (!seen) return roll_back(), false;
         const Rows& row = *seen;
         for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Own& own = members_[m];
+            Own& own = members_[m];
             AnyLearner& learner = *own.learner;
             const TaskFacts& task = own.settings->facts();
-            require(!task.lists && !task.targets && !own.has_matrix, "a row has one class, and weights have variances");
-            require(std::max(learner.columns, 2) == n_classes, "the weights do not fit the classes");
-            if (row.n_columns + learner.intercept > learner.n_features) return roll_back(), false;
+            require(!task.lists && !own.has_matrix, "a row has one class, and weights have variances");
+            require(task.targets == targets.has_value(), "a regression learns numbers, and nothing else does");
+            require(std::max(learner.columns, targets ? 1 : 2) == n_classes, "the weights do not fit the classes");
+            if (row.n_columns + learner.intercept > learner.n_features || own.is_wider(row)) return roll_back(), false;
             Progressive progressive;
-            progressive.logits_per_row = learner.columns - task.extra_columns();
+            progressive.logits_per_row = task.targets ? 2 * learner.columns : learner.columns - task.extra_columns();
             progressive.logits = into(out, numbers_[m], progressive.logits_per_row);
-            const Batch batch{row, labels, &weight, nullptr, nullptr, 0, 1};
+            std::vector<double> evidence(std::size_t(own.held.rows ? 1 + learner.columns : 0));
+            if (own.held.rows) progressive.evidence = evidence.data();
+            const Labels own_labels{&label, nullptr, target_of(1 + numbers_[m])};
+            const Batch batch{row, own_labels, &weight, nullptr, nullptr, 0, 1};
             AnyTask kind = any_task(own.settings->task);
             const Inspector inspector{row, 0.0, HUGE_VAL};
             try {
@@ -170,6 +180,7 @@ class BoundGroup {
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
             }
+            if (own.held.rows) own.hold(row, evidence, log_.wide);
         }
         return true;
     }
@@ -195,16 +206,51 @@ class BoundGroup {
         void restore() const { std::memcpy(at, before.data(), before.size()); }
     };
 
+    // Of least squares, rows that are still to be added (src/confidently/covariances/normal_equations.py).
+    struct Held {
+        double *rows = nullptr, *evidence = nullptr;
+        std::int64_t *count = nullptr, room = 0;
+    };
+
     struct Own {
-        const LearnerSettings* settings;
+        const LearnerSettings* settings = nullptr;
         Dict state;
         std::vector<std::pair<nb::object, nb::object>> arrays;  // by name, those that it is bound to
         std::vector<Kept> kept;
         std::unique_ptr<AnyLearner> learner;
-        std::int64_t *counters, *updates;
-        double *calibration, *variances, *aged = nullptr;
-        double most_aged = HUGE_VAL;
-        bool has_matrix, is_single, may_learn;
+        std::int64_t *counters = nullptr, *updates = nullptr;
+        double *calibration = nullptr, *variances = nullptr, *aged = nullptr, most_aged = HUGE_VAL;
+        std::int64_t most_seen = 0, *used = nullptr;  // used: features with a row in the matrix
+        Held held;
+        bool has_matrix = false, is_single = false, may_learn = false;
+
+        bool may_train(double weight) const {
+            const bool is_due = (aged && *aged + weight >= most_aged) || counters[0] + 1 >= most_seen;
+            return may_learn && !is_due && (!held.rows || *held.count + 1 < held.room);
+        }
+
+        // Whether a row has a feature that no row had, with which a matrix begins to use it.
+        bool is_wider(const Rows& rows_seen) const {
+            if (!used || *used >= learner->n_features) return false;
+            bool wider = false;
+            RowBuffer buffer;
+            rows_seen.at(0, false, buffer).each([&](std::int32_t j, double x) {
+                wider |= x != 0.0 && j + learner->intercept >= *used;
+            });
+            return wider;
+        }
+
+        // Appends a row to those that are still to be added to the normal equations.
+        void hold(const Rows& rows_seen, const std::vector<double>& evidence, Undo<double>& undo) {
+            const std::int64_t d = learner->n_features, at = (*held.count)++;
+            double *row = held.rows + at * d, *own = held.evidence + at * std::int64_t(evidence.size());
+            undo.note_all(row, std::size_t(d)), undo.note_all(own, evidence.size());
+            std::copy(evidence.begin(), evidence.end(), own);
+            RowBuffer buffer;
+            rows_seen.at(0, learner->intercept, buffer).each([&](std::int32_t j, double x) {
+                row[j + learner->intercept] = x;
+            });
+        }
     };
 
     nb::list owner_;  // of the settings
@@ -215,11 +261,21 @@ class BoundGroup {
     bool stale_ = false, has_changed_ = false;
 
     Own bound(const LearnerSettings& settings, const Dict& state) {
-        Own own{&settings, state, {}, {}, settings.open(state, 0, &log_)};
+        Own own;
+        own.settings = &settings, own.state = state, own.learner = settings.open(state, 0, &log_);
         own.counters = data<std::int64_t>(state, "counters");
         own.updates = data<std::int64_t>(state, "updates");
         own.calibration = data<double>(state, "calibration");
         own.variances = data<double>(state, "variances");
+        if (state.contains("held.count") && settings.pending) {
+            const StateArrays arrays{state};
+            const auto room = std::int64_t(arrays.size("held.rows"));
+            own.held = {arrays.array<double>("held.rows", room, own.learner->n_features),
+                        arrays.array<double>("held.evidence", room, 1 + own.learner->columns),
+                        arrays.array<std::int64_t>("held.count", 1), room};
+            require(*own.held.count >= 0 && *own.held.count <= room, "more rows are held than there is room for");
+        }
+        if (state.contains("block.counts")) own.used = StateArrays{state}.array<std::int64_t>("block.counts", 2);
         if (state.contains("aged")) own.aged = StateArrays{state}.array<double>("aged", 1);
         own.has_matrix = state.contains("pending") && settings.covariance == covariance_number("identity");
         own.is_single = nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>();
@@ -231,8 +287,8 @@ class BoundGroup {
             own.arrays.emplace_back(nb::borrow(key), nb::borrow(array));
             own.may_learn = own.may_learn && is_writable(array);
             if (!view.empty() && !members_.empty() && !array.is(members_[0].state[key])) own.may_learn = false;
-            const bool is_logged = settings.pending ? name == "covariance" || name == "pending"
-                                                    : name == "weights" && !state.contains("covariance");
+            const bool is_logged =
+                settings.pending ? is_large(name) : name == "weights" && !state.contains("covariance");
             if (view.empty() ? !is_logged : BoundViews::changes_unnoted(name)) {  // changes of others are logged
                 const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
                 if (numbers.nbytes())
@@ -240,6 +296,13 @@ class BoundGroup {
             }
         }
         return own;
+    }
+
+    // Whether an array of a matrix changes in few places, or with few rows, which is noted.
+    static bool is_large(const std::string& name) {
+        for (const char* one : {"covariance", "pending", "precision", "shift", "held.rows", "held.evidence"})
+            if (name == one) return true;
+        return false;
     }
 
     // Whether a member without variances reads an array when it is bound.
@@ -280,29 +343,34 @@ class BoundMembers {
         return others([&](std::size_t g) { return groups_[g] && groups_[g]->score(matrix, out); });
     }
 
-    // Trains on a row of one class, and writes its scores before that; returns the groups whose members have to be
-    // trained otherwise. not_ready: groups that must not be trained here.
+    // Trains some groups on a row of one class, or of numbers, and writes its scores before that; returns those of them
+    // that have to be trained otherwise. targets: of the stack, and of each of its members.
     std::vector<std::size_t> learn(const Matrix& matrix, std::int32_t label, double weight, std::int64_t n_classes,
-                                   const std::vector<std::size_t>& not_ready, Array<double, 3> out) {
+                                   const std::vector<std::size_t>& groups,
+                                   const std::optional<Input<double, 2>>& targets, Array<double, 3> out) {
         require_row(matrix, out);
         require(label >= 0 && label < n_classes, "labels out of range");
-        learned_.clear();
-        return others([&](std::size_t g) {
-            if (!groups_[g] || std::find(not_ready.begin(), not_ready.end(), g) != not_ready.end()) return false;
-            learned_.push_back(g);
-            return groups_[g]->learn(matrix, label, weight, n_classes, out);
-        });
+        require(!targets || (targets->shape(0) == 1 + out.shape(0) && std::int64_t(targets->shape(1)) == n_classes),
+                "the targets do not fit the members");
+        std::vector<std::size_t> left;
+        for (const std::size_t g : groups) {
+            require(g < groups_.size(), "there are fewer groups");
+            if (groups_[g]) learned_.push_back(g);
+            if (!groups_[g] || !groups_[g]->learn(matrix, label, weight, n_classes, targets, out)) left.push_back(g);
+        }
+        return left;
     }
 
-    // Undoes the last call of learn().
+    // Undoes the calls of learn() since begin_row().
     void roll_back() {
         for (const std::size_t g : std::exchange(learned_, {}))
             if (groups_[g]) groups_[g]->roll_back();
     }
+    void begin_row() { learned_.clear(); }
 
   private:
     std::vector<std::unique_ptr<BoundGroup>> groups_;
-    std::vector<std::size_t> learned_;  // by the last call
+    std::vector<std::size_t> learned_;  // on the row that has begun
 
     template <class F>
     std::vector<std::size_t> others(F&& done) const {
@@ -326,8 +394,9 @@ void bind_stack_row(nb::module_& m) {
         .def("bind", &BoundMembers::bind, "group"_a, "views"_a, "numbers"_a, "members"_a)
         .def("take", &BoundMembers::take, "states"_a)
         .def("score", &BoundMembers::score, "matrix"_a, "out"_a.noconvert())
-        .def("learn", &BoundMembers::learn, "matrix"_a, "label"_a, "weight"_a, "n_classes"_a, "not_ready"_a,
-             "out"_a.noconvert())
+        .def("begin_row", &BoundMembers::begin_row)
+        .def("learn", &BoundMembers::learn, "matrix"_a, "label"_a, "weight"_a, "n_classes"_a, "groups"_a,
+             "targets"_a.noconvert().none(), "out"_a.noconvert())
         .def("roll_back", &BoundMembers::roll_back);
 }
 

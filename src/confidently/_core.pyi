@@ -1321,7 +1321,7 @@ class BoundMembers:
         group: int,
         views: Sequence[tuple[str, bool, int]],
         numbers: Sequence[int],
-        members: list[tuple[LearnerSettings, dict[str, Any], bool, float]],
+        members: list[tuple[LearnerSettings, dict[str, Any], bool, float, int]],
     ) -> None: ...
     def take(self, states: Sequence[dict[str, Any]]) -> list[int]: ...
     def score(
@@ -1329,13 +1329,16 @@ class BoundMembers:
         matrix: Matrix,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     ) -> list[int]: ...
+    def begin_row(self) -> None: ...
     def learn(
         self,
         matrix: Matrix,
         label: int,
         weight: float,
         n_classes: int,
-        not_ready: Sequence[int],
+        groups: Sequence[int],
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     ) -> list[int]: ...
     def roll_back(self) -> None: ...

@@ -87,9 +87,11 @@ def test_exact_resume_in_a_new_process(tmp_path, part):
 
 
 @pytest.mark.parametrize("forget", [0.0, 0.02])
-@pytest.mark.parametrize(("covariance", "multiclass", "width"), [("shared", "joint", 720), ("full", "joint", 40),
-                                                                 ("full", "one-vs-rest", 200), ("full", None, 200)])  # fmt: skip
-def test_blocks_and_pending_rows_that_later_rows_continue_are_kept(tmp_path, covariance, multiclass, width, forget):
+@pytest.mark.parametrize(
+    ("covariance", "multiclass", "width"),
+    [("shared", "joint", 720), ("full", "joint", 40), ("full", "one-vs-rest", 200), ("full", None, 200)],
+)
+def test_what_later_rows_continue_is_kept(tmp_path, covariance, multiclass, width, forget):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150, width)), np.arange(150) % (2 if multiclass is None else 3)
     whole = OnlineClassifier("arow", covariance, multiclass=multiclass, forget=forget, view=None).fit(X[:20], y[:20])

@@ -58,7 +58,7 @@ def test_a_row_has_the_scores_that_it_has_among_others(data, dtype):
             np.testing.assert_array_equal(alone[k], together[k], err_msg=stack.names[k])
     assert any(map(has_a_matrix, stack.members)) == (data in ("two classes", "three classes"))
     row, found = as_matrix(X[:1]), np.zeros((len(stack.members), 1, together.shape[2]))
-    stack._bound.begin(stack.members)
+    stack._bound.begin(stack.members, stack.rests)
     others = [[k] for k, member in enumerate(stack.members) if not isinstance(member, Learner)]
     assert stack._bound.score(row, found) == others  # naive Bayes is scored as many rows are
 
@@ -72,7 +72,7 @@ def test_a_row_has_the_numbers_that_it_has_among_others(targets):
     alone = [stack.predictions(as_matrix(X[i : i + 1]), uncertain=False)[0] for i in range(N, N + 20)]
     np.testing.assert_array_equal(np.concatenate(alone, axis=2), together)
     row, found = as_matrix(X[:1]), np.zeros((len(stack.members), 1, targets))
-    stack._bound.begin(stack.members)
+    stack._bound.begin(stack.members, stack.rests)
     assert not stack._bound.score(row, found)
 
 
@@ -91,7 +91,7 @@ def test_products_that_training_did_not_have_are_scored_as_those_of_many_rows():
     stack = AutoClassifier([OnlineClassifier(view="standard,pairs"), OnlineClassifier(view="pairs")])
     stack = stack.partial_fit(X[:N], y[:N], classes=[0, 1]).learner_
     found = np.zeros((2, 1, 1))
-    stack._bound.begin(stack.members)
+    stack._bound.begin(stack.members, stack.rests)
     assert stack._bound.score(as_matrix(X[N : N + 1]), found)
     together, alone = scores(stack, X[N:])
     np.testing.assert_array_equal(alone, together)

@@ -10,8 +10,11 @@ import pytest
 
 from confidently import IELLIP, AutoClassifier, OnlineClassifier
 from confidently.data.memory.matrix import as_matrix
+from confidently.stack.bound import Bound
 from confidently.stack.choice import new_stack
 from confidently.stack.members import parts_of
+from confidently.stack.number_choice import new_number_stack
+from confidently.stack.number_stack import NumberStack
 from confidently.stack.stack import Stack
 from confidently.views.columns import ZERO, Columns
 
@@ -50,6 +53,13 @@ def arrays_of(stack):
     ]
 
 
+def groups_left(monkeypatch):
+    """The numbers of groups that the core has left to others, a list that grows."""
+    left, real = [], Bound.learn
+    monkeypatch.setattr(Bound, "learn", lambda *how: (groups := real(*how), left.append(len(groups)))[0])
+    return left
+
+
 def are_equal(one, other):
     return all(
         a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
@@ -62,12 +72,63 @@ def test_rows_one_by_one_are_those_of_one_call(classes, monkeypatch):
     """Nearly all groups of members are trained by the core, those of matrices of some hundred columns included."""
     stack, X, y = trained(classes, 1100)
     other, _, _ = trained(classes, N)
-    left, real = [], Stack._learn_row
-    monkeypatch.setattr(Stack, "_learn_row", lambda *how: left.append(real(*how)) or left[-1])
+    left = groups_left(monkeypatch)
     learn(stack, X[1100:N], y[1100:N])
     assert any(member.state["pending_rows"] for member in stack.members if "pending" in member.state)
-    assert np.mean([len(groups) for groups in left]) < 0.2 * len(stack._bound.groups)
+    assert np.mean(left) < 0.2 * len(stack._bound.groups)
     assert are_equal(arrays_of(stack), arrays_of(other))
+
+
+def numbers(n=N, several=False):
+    """Numbers of which logarithms are learned as well, and a column that is zero at first."""
+    X, _ = table()
+    X[:1150, 1] = 0.0
+    y = np.exp(X[:, 0]) * (1.0 + (X[:, 3] > 2)) + X[:, 1] ** 2 + 3.0
+    Y = np.column_stack([y, 5.0 - X[:, 0]]) if several else y[:, None]
+    stack = new_number_stack(2 if several else 1, D, Columns.alike(D, ZERO))
+    stack.learn(as_matrix(X[:n]), np.zeros(n, np.int32), weight=np.ones(n), targets=Y[:n])
+    return stack, X, Y
+
+
+def learn_numbers(stack, X, Y, weight=None):
+    for k, (x, y) in enumerate(zip(X, Y, strict=True)):
+        own = np.ones(1) if weight is None else weight[k : k + 1]
+        stack.learn(as_matrix(x[None]), np.zeros(1, np.int32), weight=own, targets=y[None])
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one number", "two numbers"])
+def test_rows_of_numbers_one_by_one_are_those_of_one_call(several, monkeypatch):
+    """Least squares, logarithms and rests included, while matrices are computed again and features come."""
+    stack, X, Y = numbers(1000, several)
+    other, _, _ = numbers(1000, several)
+    weight = np.where(np.arange(300) % 7, 1.0, 0.5) * (np.arange(300) % 50 != 10)
+    left = groups_left(monkeypatch)
+    learn_numbers(stack, X[1000:], Y[1000:], weight)
+    other.learn(as_matrix(X[1000:]), np.zeros(300, np.int32), weight=weight, targets=Y[1000:])
+    assert several or any(stack.is_log(k) for k in range(len(stack.members)))
+    assert stack.rests
+    assert np.mean(left) < 0.3 * len(stack._bound.groups)
+    assert are_equal(arrays_of(stack), arrays_of(other))
+
+
+def test_an_interruption_undoes_a_row_of_numbers(monkeypatch):
+    stack, X, Y = numbers(1020)
+    learn_numbers(stack, X[1020:1030], Y[1020:1030])
+    before, expected = arrays_of(stack), copy.deepcopy(stack)
+
+    def broken(*how):
+        raise KeyboardInterrupt
+
+    for row in range(1030, 1100):  # after some of which matrices are computed again
+        with monkeypatch.context() as patch:
+            patch.setattr(NumberStack, "_mix", broken)
+            with pytest.raises(KeyboardInterrupt):
+                learn_numbers(stack, X[row : row + 1], Y[row : row + 1])
+        assert are_equal(arrays_of(stack), before)
+        learn_numbers(stack, X[row : row + 1], Y[row : row + 1])
+        before = arrays_of(stack)
+    learn_numbers(expected, X[1030:1100], Y[1030:1100])
+    assert are_equal(before, arrays_of(expected))
 
 
 def test_rows_without_weight_change_nothing():

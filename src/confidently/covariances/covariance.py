@@ -24,6 +24,7 @@ from .state import Shapes, Size, State, check_within, common_entries, common_sha
 
 # What a model may do beyond training and predicting; a covariance lists what it does not support, with the reason. A
 # stream is an endless sequence of rows with new features and classes: files of the command line, and dicts.
+NEVER = 2**62  # rows
 CAPABILITIES = ("export", "merge", "explain", "sample", "distribute", "forget", "stream")
 
 
@@ -239,6 +240,10 @@ class Covariance:
     def most_aged(self) -> float:
         """The weight of rows with which those that learn together are forgotten together."""
         return math.inf
+
+    def most_seen(self, state: State) -> int:
+        """Return after how many rows the covariance is computed again, which the compiled loop does not do."""
+        return NEVER
 
     @property
     def logged(self) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class DenseState(WeightCovariance):
             ),
         }
         if normal_equations.applies(self.settings):
-            found |= normal_equations.shapes(rows, columns, arrays, used)
+            found |= normal_equations.shapes(rows, columns)
         return found | ({"aged": ((1,), REAL)} if self.settings.forget else {})
 
     def add_entries(self, state: State, size: Size) -> None:
@@ -191,10 +191,15 @@ class DenseState(WeightCovariance):
 
     def is_ready(self, state: State) -> bool:
         rows, _, columns = state["weights"].shape
-        if state["block.products"].size or rows_in_use(state, rows) < rows or normal_equations.applies(self.settings):
+        if state["block.products"].size:
             return False
         small = self.is_row_by_row(state, None) and not state["pending_rows"][0]
         return small or self.is_pending(rows, columns, None)
+
+    def most_seen(self, state: State) -> int:
+        if not normal_equations.applies(self.settings):
+            return super().most_seen(state)
+        return int(state["counters"][0]) + normal_equations.rows_until_due(state)
 
     @property
     def most_aged(self) -> float:
@@ -221,7 +226,7 @@ class DenseState(WeightCovariance):
             optional = [name for name in packed if name.startswith(open_block.PREFIX)]
             for name in optional if rows_in_use(state, rows) == rows else optional[1:]:
                 del packed[name]
-        packed = normal_equations.packed(packed)
+        packed = normal_equations.packed(packed, rows_in_use(state, n_features + self.settings.fit_intercept))
         in_order = [name for name in self.shapes(Size(n_features, 2)) if name in packed]  # trained, grown or loaded
         return triangles.packed({name: packed[name] for name in (*in_order, *packed.keys() - in_order)})
 
@@ -232,7 +237,7 @@ class DenseState(WeightCovariance):
         for name, array in open_block.closed(rows, self.settings.dtype).items():
             arrays.setdefault(name, array)
         if normal_equations.applies(self.settings):
-            normal_equations.add_entries(arrays, rows_in_use(arrays, rows), columns)
+            arrays = normal_equations.unpacked(arrays, rows, columns)
         shapes = self.own_shapes(size, arrays)
         if arrays["covariance"].dtype == self.settings.dtype:  # of an earlier version
             arrays["covariance"] = arrays["covariance"].astype(shapes["covariance"][1], copy=False)
@@ -269,7 +274,7 @@ class DenseState(WeightCovariance):
         open_block.check(state, rows, self.rows_per_block(used, columns), self._may_wait(used, columns), means)
 
     def changed_in_place(self, state: State, device: str | None) -> State:
-        replaced: tuple[str, ...] = (open_block.PREFIX, normal_equations.PREFIX)
+        replaced: tuple[str, ...] = (open_block.PREFIX,)
         if self.logged_matrices(state, device):
             replaced = (*replaced, *normal_equations.SUMS)
         return {name: array for name, array in state.items() if not name.startswith(replaced)}

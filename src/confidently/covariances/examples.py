@@ -79,8 +79,8 @@ class Examples:
 
     @property
     def is_one_row(self) -> bool:
-        """Whether they are one row of one class, in whose weight the class does not count."""
-        others = (self.label_start, self.class_weight, self.order, self.class_start, self.targets)
+        """Whether they are one row of one class or of numbers, in whose weight the class does not count."""
+        others = (self.label_start, self.class_weight, self.order, self.class_start)
         return self.X.shape[0] == 1 and not any(one is not None for one in others)
 
     def compiled(

@@ -14,8 +14,9 @@ entry          shape, type              meaning
 =============  =======================  ==========================================================================
 precision      (F, F) float64           what the rows have added to the precision
 shift          (F, K) float64           what they have added to the product of precision and mean
-held.rows      (h, F') float64          rows that are still to be added, the features in use only
-held.evidence  (h, 1 + K) float64       zeta, and the targets less their offset
+held.rows      (128, F) float64         rows that are still to be added
+held.evidence  (128, 1 + K) float64     zeta, and the targets less their offset
+held.count     (1,) int64               number of these rows; the others are zero
 =============  =======================  ==========================================================================
 
 Rows are added in groups, which are the same however the rows are cut into calls.
@@ -31,7 +32,7 @@ from ..rules.ranges import Range
 from .examples import Examples
 from .host_arrays import NumpyArrays
 from .settings import Settings
-from .state import REAL, Shapes, State, within
+from .state import COUNT, REAL, Shapes, State, within
 from .threads import crew
 
 LEAST_ROWS, PERIOD = 16, 1024
@@ -47,18 +48,14 @@ def applies(settings: Settings) -> bool:
     return settings.rule.squared_loss and settings.dtype == "float64"
 
 
-def shapes(rows: int, columns: int, arrays: State | None = None, used: int = 0) -> Shapes:
-    """Return shape and type of the entries, for the rows of the weights (``used``: in use) and the numbers per row.
-
-    ``arrays`` determines how many rows are held.
-    """
-    held = None if arrays is None else arrays.get("held.evidence")
-    n = 0 if held is None or held.ndim != 2 else min(len(held), ROWS_PER_CHUNK)
+def shapes(rows: int, columns: int) -> Shapes:
+    """Return shape and type of the entries, for the rows of the weights and the numbers per row."""
     return {
         "precision": ((rows, rows), REAL),
         "shift": ((rows, columns), REAL),
-        "held.rows": ((n, used if n else 0), REAL),
-        "held.evidence": ((n, 1 + columns if n else 0), REAL),
+        "held.rows": ((ROWS_PER_CHUNK, rows), REAL),
+        "held.evidence": ((ROWS_PER_CHUNK, 1 + columns), REAL),
+        "held.count": ((1,), COUNT),
     }
 
 
@@ -69,20 +66,42 @@ def grown(state: State, rows: int, columns: int) -> State:
         n = len(state["shift"])
         found["precision"][:n, :n] = state["precision"]
         found["shift"][:n] = state["shift"]
-        found |= {name: state[name] for name in ("held.rows", "held.evidence")}
+        found["held.rows"][:, :n] = state["held.rows"]
+        found |= {name: state[name].copy() for name in ("held.evidence", "held.count")}
     return found
 
 
-def add_entries(arrays: State, used: int, columns: int) -> None:
-    """Add the entries of rows that are held to the arrays of a file that has none."""
-    for name, (shape, dtype) in shapes(used, columns).items():
+def packed(arrays: State, used: int) -> State:
+    """Return the arrays of a file, of rows that are held, if there are any, with the features in use only."""
+    if PREFIX + "count" not in arrays:
+        return arrays
+    n = int(arrays["held.count"][0])
+    found = {name: array for name, array in arrays.items() if not name.startswith(PREFIX)}
+    if n:
+        rows, evidence = arrays["held.rows"][:n, :used], arrays["held.evidence"][:n]
+        found |= {"held.rows": np.ascontiguousarray(rows), "held.evidence": evidence.copy()}
+    return found
+
+
+def unpacked(arrays: State, rows: int, columns: int) -> State:
+    """Return the arrays with room for the rows that are held; ``ValueError`` if those of a file do not fit."""
+    found = dict(arrays)
+    for name, (shape, dtype) in shapes(rows, columns).items():
         if name.startswith(PREFIX):
-            arrays.setdefault(name, np.zeros(shape, dtype))
-
-
-def packed(arrays: State) -> State:
-    """Return the arrays of a file, without rows that are held if there are none."""
-    return {name: array for name, array in arrays.items() if not name.startswith(PREFIX) or array.size}
+            found[name] = np.zeros(shape, dtype)
+    held, evidence = arrays.get("held.rows"), arrays.get("held.evidence")
+    if held is None and evidence is None:
+        return found
+    wrong = ValueError("the rows that are held do not fit the weights")
+    if held is None or evidence is None or held.ndim != 2 or evidence.shape != (len(held), 1 + columns):
+        raise wrong
+    if len(held) >= ROWS_PER_CHUNK or held.shape[1] > rows:
+        raise wrong
+    if held.dtype != REAL or evidence.dtype != REAL:
+        raise ValueError(f"the rows that are held must be {REAL}")
+    n = len(held)
+    found["held.rows"][:n, : held.shape[1]], found["held.evidence"][:n], found["held.count"][0] = held, evidence, n
+    return found
 
 
 def held_values(state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
@@ -110,30 +129,34 @@ def add(
     """
     rows, first = len(state["shift"]), 0
     while first < len(examples):
-        held = len(state["held.evidence"])
+        held = int(state["held.count"][0])
         block = examples.block(first, min(first + ROWS_PER_CHUNK - held, len(examples)))
-        A, own = block.dense(settings, rows), evidence[first : first + block.n]
-        if held:
-            A = np.concatenate([state["held.rows"], A])
-            own = np.concatenate([state["held.evidence"], own])
-        if len(A) == ROWS_PER_CHUNK:
-            _add(state, A, own, arrays, in_place)
-            A, own = np.zeros((0, 0)), np.zeros((0, 0))
-        state["held.rows"], state["held.evidence"] = A, own.copy()
+        last = held + block.n
+        state["held.rows"][held:last, :rows] = block.dense(settings, rows)
+        state["held.evidence"][held:last], state["held.count"][0] = evidence[first : first + block.n], last
+        if last == ROWS_PER_CHUNK:
+            _add(state, np.ascontiguousarray(state["held.rows"][:, :rows]), state["held.evidence"], arrays, in_place)
+            _clear_held(state)
         first += block.n
 
 
 def add_held(state: State, used: int, in_place: bool) -> None:
     """Add the rows that are held, of which ``used`` features are stored."""
-    if len(state["held.evidence"]):
+    if n := int(state["held.count"][0]):
         whole = {"precision": np.ascontiguousarray(state["precision"][:used, :used]), "shift": state["shift"][:used]}
+        rows = np.ascontiguousarray(state["held.rows"][:n, :used])
         with crew() as threads:
-            _add(whole, state["held.rows"], state["held.evidence"], NumpyArrays(threads), in_place)
+            _add(whole, rows, state["held.evidence"][:n], NumpyArrays(threads), in_place)
         if in_place:
             state["precision"][:used, :used] = whole["precision"]
         else:
             state.update(whole)
-        state["held.rows"], state["held.evidence"] = np.zeros((0, 0)), np.zeros((0, 0))
+        _clear_held(state)
+
+
+def _clear_held(state: State) -> None:
+    for name in ("held.rows", "held.evidence", "held.count"):
+        state[name] = np.zeros_like(state[name])
 
 
 def forget(state: State, used: int, kept: float, prior_variance: float) -> None:

@@ -106,7 +106,8 @@ class Learner(Predictor):
     @property
     def learns_rows(self) -> bool:
         """Whether :class:`confidently._core.BoundMembers` may train it on single rows, while arrays stay the same."""
-        return self.device is None and self.task.one_class and self.covariance.is_ready(self.state)
+        of_one = self.task.one_class or self.task.regression
+        return self.device is None and of_one and self.covariance.is_ready(self.state)
 
     @property
     def by_products(self) -> bool:

@@ -315,7 +315,8 @@ class Members(Following, Promising):
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
                     if averages:
                         last = int(min(last, first + self.mean.next_look(self.pass_rows) - self.mean.rows))
-                    part = examples if begun.is_row else examples.part(first, last)
+                    is_row = begun.is_row and examples.targets is None
+                    part = examples if is_row else examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if averages:
                         slopes = [member.state["calibration"].tolist() for member in self.members]
@@ -388,10 +389,12 @@ class Members(Following, Promising):
 
     def _begin(self, examples: Examples, calibrate: bool, stack: ExitStack) -> Begun:
         """Return the contexts within which members train on examples; that of members which the core trains, too."""
-        begun = Begun(self.members, examples, stack, calibrate and self.task.one_class and examples.is_one_row)
+        begun = Begun(self.members, examples, stack, calibrate and not self.task.multilabel and examples.is_one_row)
         if begun.is_row:
             check_examples(examples, self.task, self.n_classes)
             check_width(examples.X, self.n_features)
+            for k in self._checking:
+                begun[k]
         else:
             for k in range(len(self.members)):
                 begun[k]
@@ -430,23 +433,30 @@ class Members(Following, Promising):
         threads: Executor | None,
     ) -> None:  # fmt: skip
         if begun.is_row:
-            for group in self._learn_row(begun, outputs):
-                self._train_group(*group, part, begun, outputs)
+            self._bound.begin(self.members, self.rests)
+            begun.bound = self._bound
+            self._train_row(part, begun, outputs)
             return
         from .threads import run  # imported here, as in threads_for
 
         run(lambda group: self._train_group(*group, part, begun, outputs), groups, threads)
 
-    def _learn_row(self, begun: Begun, outputs: np.ndarray) -> list[Group]:
-        """Train members on a single row in the core; return the others, in groups with the same view."""
-        row = begun.examples
-        weight = 1.0 if row.weight is None else float(row.weight[0])
-        self._bound.begin(self.members)
-        begun.bound = self._bound
+    def _train_row(
+        self, part: Examples, begun: Begun, outputs: np.ndarray, targets: np.ndarray | None = None,
+        members: slice = slice(None),
+    ) -> None:  # fmt: skip
+        """Train members on a single row: in the core, where it can, and the others as on many rows."""
         try:
-            return self._bound.learn(row.X, int(row.labels[0]), weight, self.n_classes, outputs)
+            left = self._bound.learn(part, self.n_classes, outputs, targets, members)
         except OverflowError:
             raise out_of_range(self.dtype) from None
+        for group in left:
+            self._train_group(*group, part, begun, outputs)
+
+    @property
+    def _checking(self) -> list[int]:
+        """The numbers of members that allow less than the stack does, and check single rows, too."""
+        return []
 
     def _rows_per_stride(self) -> int:
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
@@ -454,7 +464,7 @@ class Members(Following, Promising):
 
     def _groups(self, calibrate: bool = True) -> list[Group]:
         """Return the numbers of the members, in later passes of those that train, with the same view together."""
-        found = self._bound.groups_of(self.members)
+        found = self._bound.groups_of(self.members, self.rests)
         return [(view, group) for view, group in found if calibrate or view is None or not view.sees_labels]
 
     def _train_group(
@@ -493,7 +503,7 @@ class Members(Following, Promising):
             check_rows(X, self.dtype)
         check_width(X, self.n_features)
         if scores is not None and X.shape[0] == 1:
-            self._bound.begin(self.members)
+            self._bound.begin(self.members, self.rests)
             groups = self._bound.score(X, scores)
             if not groups:
                 return

@@ -250,8 +250,8 @@ class NumberStack(Choosing):
     def _train_members(
         self, part: Examples, begun: Begun, outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups(calibrate)]
-        self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
+        groups = [group for group in self._groups(calibrate) if group[1][0] < self._bases]
+        self._train_groups(groups, part, begun, outputs, threads)
         if not calibrate:
             return
         if self.logs:
@@ -261,7 +261,27 @@ class NumberStack(Choosing):
                 outputs[self._log_members, :, 2 * k : 2 * k + 2] = predictions
         for k in range(self._bases, len(self.members)):
             rest = replace(part, targets=self._left(outputs[:k], part))
-            self._train_group(self._view(k), [k], rest, begun, outputs)
+            if begun.is_row:
+                assert rest.targets is not None
+                self._train_row(
+                    rest, begun, outputs, np.repeat(rest.targets, 1 + len(outputs), axis=0), slice(k, k + 1)
+                )
+            else:
+                self._train_group(self._view(k), [k], rest, begun, outputs)
+
+    def _train_row(
+        self, part: Examples, begun: Begun, outputs: np.ndarray, targets: np.ndarray | None = None,
+        members: slice = slice(None),
+    ) -> None:  # fmt: skip
+        if targets is None:  # of the members before the rests
+            assert part.targets is not None
+            own = [self._learned_by(k, part).targets for k in range(len(outputs))]
+            targets, members = np.concatenate([part.targets, *own]), slice(self._bases)
+        super()._train_row(part, begun, outputs, targets, members)
+
+    @property
+    def _checking(self) -> list[int]:
+        return [k for k, one in enumerate(self.members) if isinstance(one, Learner) and one.settings.rule.counts]
 
     def _learned_by(self, k: int, rows: Examples) -> Examples:
         if rows.targets is None or not self.is_log(k):
