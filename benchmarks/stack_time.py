@@ -1,7 +1,8 @@
 """Time and memory of AutoClassifier beside one AROW, and of its single rows beside forests; nothing is tuned.
 
 Rows: predicted and learned one by one, as dicts, by River's interface; microseconds of processor time per row, from the
-first 5,000 rows on and in all. CapyMOA's forests join where it is installed. Fits: ``fit`` of arrays, sparse rows and
+first 5,000 rows on and in all. CapyMOA's forests join where it is installed. Numbers: the same of regressions, which
+predict the price. Fits: ``fit`` of arrays, sparse rows and
 texts; ratios of the processor time and of the wall time. Files: whole processes of ``train``, wall time and peak
 memory. Learners take turns, and every ratio is the median over turns.
 """
@@ -24,7 +25,8 @@ from scipy.sparse import issparse
 
 from confidently import AutoClassifier, OnlineClassifier
 
-PARTS = ("rows", "fits", "files")
+PARTS = ("rows", "numbers", "fits", "files")
+PRICE = "nswprice"
 WARM = 5000  # rows, after which most members have been dropped
 SETS = ("elec2", "letter", "spambase", "a9a", "newsgroups")
 SPARSE_ROWS, SPARSE_COLUMNS, NON_ZEROS = 60_000, 47_000, 41
@@ -38,8 +40,8 @@ def dicts(rows: int) -> list[tuple[dict[str, float], int]]:
 
 
 def one_by_one(rows: list[tuple[dict[str, float], int]]) -> dict[str, dict[str, float]]:
-    """Return the errors and the microseconds of a row of every learner."""
-    from river import forest
+    """Return the errors and the microseconds of a row of every learner of classes."""
+    from river import forest, linear_model, preprocessing
 
     from confidently import river
 
@@ -60,8 +62,12 @@ def one_by_one(rows: list[tuple[dict[str, float], int]]) -> dict[str, dict[str, 
             yield model.predict(row) != row.y_index
             model.train(row)
 
-    learners: dict[str, Callable[[], Iterator[int]]] = {
+    learners: dict[str, Callable[[], Iterator[float]]] = {
         "AROW": lambda: of_river(river.OnlineClassifier()),
+        'AROW, view="standard"': lambda: of_river(river.OnlineClassifier(view="standard")),
+        "River, scaler and logistic regression": lambda: of_river(
+            preprocessing.StandardScaler() | linear_model.LogisticRegression()
+        ),
         "AutoClassifier": lambda: of_river(river.AutoClassifier()),
         "AutoClassifier, no trees": lambda: of_river(river.AutoClassifier(trees=False)),
         "River, forest of 10 trees": lambda: of_river(forest.ARFClassifier(seed=1)),
@@ -71,14 +77,43 @@ def one_by_one(rows: list[tuple[dict[str, float], int]]) -> dict[str, dict[str, 
             learners[f"CapyMOA, forest of {trees} trees"] = lambda trees=trees: of_capymoa(
                 "AdaptiveRandomForestClassifier", ensemble_size=trees
             )
+    return timed(learners)
+
+
+def numbers_one_by_one(rows: list[tuple[dict[str, float], int]]) -> dict[str, dict[str, float]]:
+    """Return the mean absolute errors and the microseconds of a row of every regression, of prices."""
+    from river import forest, linear_model, preprocessing
+
+    from confidently import river
+
+    priced = [({name: x[name] for name in x if name != PRICE}, x[PRICE]) for x, _ in rows]
+
+    def of_river(model: Any) -> Iterator[float]:
+        for x, y in priced:
+            yield abs(model.predict_one(x) - y)
+            model.learn_one(x, y)
+
+    return timed({
+        "OnlineRegressor": lambda: of_river(river.OnlineRegressor()),
+        "River, scaler and linear regression": lambda: of_river(
+            preprocessing.StandardScaler() | linear_model.LinearRegression()
+        ),
+        "AutoRegressor": lambda: of_river(river.AutoRegressor()),
+        "River, forest of 10 trees": lambda: of_river(forest.ARFRegressor(seed=1)),
+    })  # fmt: skip
+
+
+def timed(learners: dict[str, Callable[[], Iterator[float]]]) -> dict[str, dict[str, float]]:
+    """Return the mean of the losses that learners yield row by row, and microseconds of a row."""
     found = {}
     for name, learner in learners.items():
-        wrong, times = 0, [time.process_time()]
+        lost, times = 0.0, [time.process_time()]
         for own in learner():
-            wrong += own
+            lost += own
             times.append(time.process_time())
-        late = (times[-1] - times[WARM]) / (len(rows) - WARM) if len(rows) > WARM else float("nan")
-        found[name] = {"error": wrong / len(rows), "all": 1e6 * (times[-1] - times[0]) / len(rows), "late": 1e6 * late}
+        n = len(times) - 1
+        late = (times[-1] - times[WARM]) / (n - WARM) if n > WARM else float("nan")
+        found[name] = {"error": lost / n, "all": 1e6 * (times[-1] - times[0]) / n, "late": 1e6 * late}
         print(name, found[name], flush=True)
     return found
 
@@ -152,6 +187,13 @@ def main() -> None:
             for name, of in result["rows"].items()
         ]
         report("rows", ["learner", "error in %", "µs per row", f"after {WARM:,} rows"], lines)
+    if options.part in (None, "numbers"):
+        result["numbers"] = numbers_one_by_one(dicts(options.rows))
+        lines = [
+            [name, f"{of['error']:.4f}", f"{of['all']:.0f}", f"{of['late']:.0f}"]
+            for name, of in result["numbers"].items()
+        ]
+        report("numbers", ["learner", "mean absolute error", "µs per row", f"after {WARM:,} rows"], lines)
     if options.part in (None, "fits"):
         result["fits"] = {name: fitted(X, y, options.turns) for name, X, y in sets()}
         lines = [
