@@ -41,10 +41,11 @@ class Bound:
             self._core = _core.BoundMembers(len(self.groups))
         return self.groups
 
-    def begin(self, members: Sequence[Member], rests: int) -> None:
-        """Bind the members of a stack to their arrays, for the next row."""
+    def begin(self, members: Sequence[Member], rests: int, learns: bool = False) -> None:
+        """Bind the members of a stack to their arrays, for the next row, which is perhaps learned."""
         self.groups_of(members, rests)
-        self._core.begin_row()
+        if learns:
+            self._core.begin_row()
         for g in self._core.take([member.state for member in members]):
             view, group = self.groups[g]
             learners = [one for k in group if isinstance(one := members[k], Learner) and one.scores_rows]
@@ -75,7 +76,7 @@ class Bound:
         return view.learns_row(self._members[self.groups[g][1][0]].state)
 
     def roll_back(self) -> None:
-        """Undo what :meth:`learn` has done since :meth:`begin`."""
+        """Undo what :meth:`learn` has done of the row."""
         self._core.roll_back()
 
 

@@ -433,7 +433,7 @@ class Members(Following, Promising):
         threads: Executor | None,
     ) -> None:  # fmt: skip
         if begun.is_row:
-            self._bound.begin(self.members, self.rests)
+            self._bound.begin(self.members, self.rests, learns=True)
             begun.bound = self._bound
             self._train_row(part, begun, outputs)
             return
