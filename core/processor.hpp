@@ -19,9 +19,10 @@
 #if defined(__x86_64__)
 #define CONFIDENTLY_X86 1
 #define CONFIDENTLY_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt,lzcnt")))
-#define CONFIDENTLY_VBMI2                                                                                       \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,avx2,fma,bmi,bmi2,popcnt," \
-                          "lzcnt")))
+#define CONFIDENTLY_VBMI2                                                                            \
+    __attribute__((                                                                                  \
+        target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,avx2,fma,bmi,bmi2,popcnt," \
+               "lzcnt")))
 #else
 #define CONFIDENTLY_X86 0
 #endif
