@@ -524,6 +524,26 @@ def of_row(task: str, covariance: str, learns: bool = False, pending: bool = Fal
     return Call(make, run, ("start: decreasing", "out: longer", *(f"{name}: {way}" for name in unread for way in WAYS)))
 
 
+def row_of_numbers() -> Call:
+    learner = Learner(Settings("ridge", "full", "regression", fit_intercept=False), 1, 3)
+
+    def make() -> Arrays:
+        row = {"values": np.ones(2), "columns": i32(0, 2), "start": i64(0, 2)}
+        state = {f"state.{name}": array.copy() for name, array in learner.state.items()}
+        state["state.calibration"][:] = 0.0  # of which some are as large as numbers can be
+        return row | state | {"targets": np.ones((2, 1)), "out": np.zeros((1, 1, 2))}
+
+    def run(a: Arrays) -> None:
+        bound = _core.BoundMembers(1)
+        bound.bind(0, [], [0], [(learner.covariance.row_scorer(learner.state), state_in(a), True, 1e9, 2**62)])
+        if bound.learn(matrix(a), 0, 1.0, 1, [0], a["targets"], a["out"]):
+            raise ValueError("columns beyond the weights, or arrays that cannot be written to")
+
+    unread = [name for name in OF_BLOCK if name != "state.block.counts"] + ["state.precision", "state.shift"]
+    others = (f"{name}: {way}" for name in unread for way in WAYS)
+    return Call(make, run, ("start: decreasing", "state.weights: not contiguous", *others))
+
+
 def arms(run: Callable[..., Any], scores: bool = True) -> Call:
     """A call of the weights of arms: two features, of which the first one has met the arms 0 and 2 of three."""
 
@@ -842,6 +862,7 @@ CALLS = {
     "BoundMembers.learn of several classes": of_row("joint", "diag", learns=True),
     "BoundMembers.learn of a matrix": of_row("binary", "full", learns=True, pending=True),
     "BoundMembers.learn of a shared matrix": of_row("joint", "shared", learns=True, pending=True),
+    "BoundMembers.learn of numbers": row_of_numbers(),
     "Entities.__init__": Call(
         lambda: {"priors": np.ones(2)}, lambda a: _core.Entities(a["priors"], 1, False, 100),
         ("priors: shorter", "priors: longer"),
