@@ -120,6 +120,7 @@ REQUESTS = {
         )),
         ("shop/predict", {"features": {"device": "phone"}}),
         ("m/exchange/label-studio", {"data": {}}), ("numbers/exchange/label-studio", []),
+        (f"m/exchange/label-studio?column={'x' * 201}", []), ("m/exchange/label-studio?column=", []),
         ("numbers/exchange/prodigy", []), ("m/merge", b"{}"), ("m/merge", b""),
         *(("/v1/backup", {"name": name}) for name in ("", "../b", "/b", ".b", "b" * 65, "x\n", "x/y")),
     ],
@@ -262,7 +263,7 @@ def test_damaged_files_of_decisions_are_refused_and_leave_nothing(local, tmp_pat
 if __name__ == "__main__":
     import tempfile
 
-    server = filled(tempfile.mkdtemp())
+    server = filled(Path(tempfile.mkdtemp()))
     TABLE.write_text(table(server))
     server.stop()
     print(as_lines([]), TABLE)

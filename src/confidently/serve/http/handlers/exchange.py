@@ -21,6 +21,7 @@ from ..lines import ROWS_PER_CHUNK
 from ..replies import JSON, NDJSON, Flow, Sendable, answered, encoder
 
 MAX_PROBLEMS = 20  # that an import shows
+MAX_COLUMNS, MAX_NAME = 100, 200  # of a query
 T = TypeVar("T")
 Rows = Iterable[Labelled | None]
 
@@ -59,7 +60,9 @@ async def get_label_studio(call: Call) -> Sendable:
 async def post_label_studio(call: Call) -> Sendable:
     """Learn the annotations of tasks of Label Studio; those that changed correct what was learned of them."""
     hosted, control = of_classes(call), call.text("control", 200)
-    columns = call.query.getlist("column")[:100]
+    columns = call.query.getlist("column")
+    if len(columns) > MAX_COLUMNS or any(not 0 < len(name) <= MAX_NAME for name in columns):
+        raise Problem("invalid-parameter", f"column: expected at most {MAX_COLUMNS} of 1 to {MAX_NAME} characters")
 
     def rows_of(task: label_studio.Task) -> Rows:
         return label_studio.labelled(task, hosted.model.task.multilabel, columns, control)
