@@ -180,20 +180,17 @@ def main() -> None:
     def report(part: str, head: list[str], lines: list[list[str]]) -> None:
         print(f"\n{part}", table(head, lines), markdown(head, lines), sep="\n\n", flush=True)
 
-    if options.part in (None, "rows"):
-        result["rows"] = one_by_one(dicts(options.rows))
-        lines = [
-            [name, f"{100 * of['error']:.2f}", f"{of['all']:.0f}", f"{of['late']:.0f}"]
-            for name, of in result["rows"].items()
-        ]
-        report("rows", ["learner", "error in %", "µs per row", f"after {WARM:,} rows"], lines)
-    if options.part in (None, "numbers"):
-        result["numbers"] = numbers_one_by_one(dicts(options.rows))
-        lines = [
-            [name, f"{of['error']:.4f}", f"{of['all']:.0f}", f"{of['late']:.0f}"]
-            for name, of in result["numbers"].items()
-        ]
-        report("numbers", ["learner", "mean absolute error", "µs per row", f"after {WARM:,} rows"], lines)
+    by_row: dict[str, tuple[Callable[..., dict[str, dict[str, float]]], str, Callable[[float], str]]] = {
+        "rows": (one_by_one, "error in %", lambda error: f"{100 * error:.2f}"),
+        "numbers": (numbers_one_by_one, "mean absolute error", lambda error: f"{error:.4f}"),
+    }
+    for part, (measured, loss, shown) in by_row.items():
+        if options.part in (None, part):
+            result[part] = measured(dicts(options.rows))
+            lines = [
+                [name, shown(of["error"]), f"{of['all']:.0f}", f"{of['late']:.0f}"] for name, of in result[part].items()
+            ]
+            report(part, ["learner", loss, "µs per row", f"after {WARM:,} rows"], lines)
     if options.part in (None, "fits"):
         result["fits"] = {name: fitted(X, y, options.turns) for name, X, y in sets()}
         lines = [
