@@ -219,3 +219,16 @@ def test_a_row_that_takes_a_member_out_of_range_changes_nothing():
     with pytest.raises(ValueError, match="the rows take the model out of the range of float64"):
         model.partial_fit([[1e-90, 0.0]], [0])
     assert are_equal(arrays_of(model.learner_), before)
+
+
+def test_the_first_feature_that_no_row_had_ends_what_a_matrix_has_learned():
+    """The last column is zero at first; which features are in use is told of a row that the core would learn."""
+    X, y = table()
+    X[:30, 3] = 0.0
+    members = [OnlineClassifier("arow", covariance="full", view=None), OnlineClassifier("arow", view=None)]
+    one, other = (AutoClassifier(members).partial_fit(X[:20], y[:20], classes=[0, 1]) for _ in range(2))
+    for k in range(20, 60):
+        one.partial_fit(X[k : k + 1], y[k : k + 1])
+    other.partial_fit(X[20:60], y[20:60])
+    assert one.learner_.members[0].state["block.counts"][0] == 1 + D
+    assert are_equal(arrays_of(one.learner_), arrays_of(other.learner_))
