@@ -343,6 +343,7 @@ def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
                 _exchange_until_killed(a, b, 1000 * turn, merged, taught, timer)
                 timer.join()
         with running(tmp_path / "a") as one, one.client() as a:
+            teach(b.request, made(1, seed=1), 1000 * rounds)  # what has rows of its own since it was merged differs
             last = b.get(f"{MODEL}/contribution").content
             assert merge(lambda *args, **options: a.request(*args, **options), last).status_code == 200
             info, rows = a.get(MODEL).json(), lines_of(a.get(f"{MODEL}/examples"))
