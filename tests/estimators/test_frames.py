@@ -399,7 +399,7 @@ def test_one_error_for_what_cannot_be_predicted(estimator):
         (FRAME.assign(age="old"), r"X: column 'age' holds (large_)?string, and numbers in training; convert it"),
         (FRAME.assign(town=1), r"X: column 'town' holds int64, and no numbers in training; convert it"),
         (FRAME.rename(columns={"age": "Age"}), "did you mean 'age' instead of 'Age'"),
-        (["text", "text"], "X is a list of texts, and the estimator was trained on rows of Parquet"),
+        (["text", "text"], "X is a list of texts, and the estimator was trained on a data frame or Parquet"),
         (FRAME[:0], "X has no rows"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -417,8 +417,10 @@ def test_one_error_for_what_cannot_be_predicted(estimator):
     with pytest.raises(ValueError, match="y='town' is the name of a column, and the estimator was trained on numbers"):
         numbers.partial_fit(FRAME[["rooms", "town"]], "town")
     texts = OnlineClassifier().fit(MESSAGES, SPAM)
-    with pytest.raises(ValueError, match="X is a data frame, and the estimator was trained on rows of plain text"):
+    with pytest.raises(ValueError, match="X is a data frame, and the estimator was trained on texts"):
         texts.predict(FRAME)
+    with pytest.raises(ValueError, match=r"^X must be as in training, texts: .* got 1D array"):
+        texts.predict([3])
 
 
 def test_what_fit_stream_takes(tmp_path):

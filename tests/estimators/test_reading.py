@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import AROW, MIRA, AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, make_rule
+from confidently import AROW, MIRA, AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, make_rule, river
 from confidently.data import DataError, Schema, open_stream
 from confidently.data.schema import Column
 from confidently.entities import EntityModels
@@ -139,6 +139,11 @@ def test_targets_of_different_lengths_are_named() -> None:
             r"^AutoRegressor has no parameter 'pases' \(did you mean 'passes'\?\); there are",
         ),
         (lambda: MIRA(gama=2), r"^MIRA has no parameter 'gama' \(did you mean 'gamma'\?\); there are gamma, C, "),
+        (lambda: river.AutoClassifier(tres=2), r"^AutoClassifier has no parameter 'tres' \(did you mean 'trees'\?\)"),
+        (
+            lambda: river.AutoRegressor(limits=2),
+            r"^AutoRegressor has no parameter 'limits'; there are dtype, bounds, trees$",
+        ),
         (lambda: AROW(rr=2), r"^AROW has no parameter 'rr'; there are r$"),
         (lambda: make_rule("scw1", fi=2), r"^SCW1: unknown parameter 'fi'; expected "),
         (lambda: AROW(1, 2), "takes from 1 to 2 positional arguments"),

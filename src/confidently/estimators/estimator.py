@@ -30,7 +30,7 @@ from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
 from .row_estimator import RowEstimator
-from .rows import NOTHING_SAID, Labels, check_first, rows_to_learn, rows_to_read, source_of_vectors
+from .rows import NOTHING_SAID, Labels, check_first, rows_of, rows_to_learn, rows_to_read, source_of_vectors
 
 
 class OnlineEstimator(RowEstimator[AnyLearner]):
@@ -229,7 +229,9 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 return found
             return (without_missing(found[0]), *found[1:]) if y else without_missing(found)
         except (TypeError, ValueError) as error:
-            better = describe_columns(error, X)
+            better: Exception = describe_columns(error, X)
+            if not y and (source := vars(self).get("source_")):
+                better = ValueError(f"X must be as in training, {rows_of(source)}: {better}")
             if better is error:
                 raise
             raise better from error

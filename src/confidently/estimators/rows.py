@@ -28,6 +28,7 @@ OF_FILES = ("label", "weight", "format", "encoding", "encoder", "header", "colum
 OPTIONS = ("schema", *(field.name for field in fields(ReaderOptions) if field.name not in OF_FILES))
 NOTHING_SAID: Mapping[str, Any] = MappingProxyType({})  # of how rows are read
 KINDS = {"frame": "a data frame", "dicts": "a list of dicts", "texts": "a list of texts"}
+TRAINED = {TYPED: "a data frame or Parquet", OBJECTS: "dicts or JSON lines", TEXTS: "texts"}
 
 
 class Labels(NamedTuple):
@@ -187,9 +188,14 @@ def rows_to_read(X: Any, source: dict[str, Any] | None, encoded: bool = False) -
         if kind == "frame" and (trained is None or not trained.named):
             return None
         if trained is None or not (trained.text if kind == "texts" else trained.columns):
-            before = ARRAYS if trained is None else f"rows of {trained.title}"
-            raise ValueError(f"X is {KINDS[kind]}, and the estimator was trained on {before}")
+            raise ValueError(f"X is {KINDS[kind]}, and the estimator was trained on {rows_of(source)}")
     return {"frame": of_frame, "dicts": of_dicts, "texts": of_texts}[kind](X)
+
+
+def rows_of(source: dict[str, Any]) -> str:
+    """Return what an estimator was trained on, in words, given how rows were read."""
+    name = source.get("format")
+    return ARRAYS if name is None else TRAINED.get(name) or f"rows of {BY_NAME[name].title}"
 
 
 def read_as(rows: InMemory, reading: ReaderOptions) -> ReaderOptions:

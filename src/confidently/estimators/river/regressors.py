@@ -166,6 +166,7 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     _rows: NumberStackRows
     _kind = NumberStackRows
 
+    @hinting
     def __init__(self, dtype: str = "float64", bounds: Bounds | None = None, trees: bool = True) -> None:
         self.bounds = bounds
         super().__init__(dtype, trees)

@@ -161,6 +161,7 @@ class StackOnDicts(ConformalOnDicts):
     _rows: StackRows
     _kind: ClassVar[type[StackRows]]
 
+    @hinting
     def __init__(self, dtype: str = "float64", trees: bool = True) -> None:
         self.dtype, self.trees = dtype, trees
         check_choice("dtype", dtype, DTYPES)
