@@ -823,7 +823,7 @@ CALLS = {
     "meet_pairs": Call(
         lambda: CSR | {"order": i64(1, 0), "labels": i32(0, 1), "weight": np.ones(2)} | view_arrays("pairs"),
         lambda a: _core.meet_pairs(
-            state_in(a), matrix(a), a["order"], 0, 2, a["labels"], a["weight"], None, 0, 100, True
+            state_in(a), matrix(a), a["order"], 0, 2, a["labels"], a["weight"], None, 0, 100, None
         ),
         (
             "order: longer", "start: longer", "state.pairs.group: longer",

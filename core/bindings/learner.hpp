@@ -6,10 +6,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "tasks/table.hpp"
 #include "learner/learn.hpp"
+#include "views/pair_table.hpp"
 
 namespace confidently::python {
 
@@ -33,7 +36,8 @@ struct Rule {
 struct UndoLog {
     Undo<float> narrow;
     Undo<double> wide;
-    Undo<std::int64_t> lists;  // of weights of which only some are stored
+    Undo<std::int64_t> lists;                               // of weights of which only some are stored
+    std::vector<std::pair<PairTable, std::int64_t>> terms;  // and how many a table had
 
     UndoLog() = default;
     explicit UndoLog(std::size_t first_block) : narrow(first_block), wide(first_block), lists(first_block) {}
@@ -45,8 +49,11 @@ struct UndoLog {
         else
             return wide;
     }
-    void clear() { narrow.clear(), wide.clear(), lists.clear(); }
-    void roll_back() { narrow.roll_back(), wide.roll_back(), lists.roll_back(); }
+    void clear() { narrow.clear(), wide.clear(), lists.clear(), terms.clear(); }
+    void roll_back() {
+        narrow.roll_back(), wide.roll_back(), lists.roll_back();
+        for (; !terms.empty(); terms.pop_back()) terms.back().first.forget(terms.back().second);
+    }
 };
 
 template <class T>

@@ -112,12 +112,12 @@ void renew_knots(const std::string& name, const Dict& state) {
     });
 }
 
-// Numbers the terms of rows, those of weight 0 excepted, or without `add` looks them up; returns how many rows have all
-// their terms numbered, up to the first that has not, of n rows of which the first `done` have been met.
+// Numbers the terms of rows, those of weight 0 excepted; returns how many rows have all their terms numbered, up to the
+// first for which there is no room, of n rows of which the first `done` have been met.
 std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first,
                   std::int64_t n, Input<std::int32_t, 1> labels, Optional<double> weight, Optional<double> class_weight,
-                  std::int64_t done, std::int64_t limit, bool add) {
-    if (add) require_writable(state);
+                  std::int64_t done, std::int64_t limit, UndoLog* undo) {
+    require_writable(state);
     const StateArrays arrays{state};
     Pairs view = Pairs::open(arrays, nullptr);
     view.limit = limit;
@@ -128,11 +128,12 @@ std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t
     if (class_weight) require_below(labels.data(), n, std::int64_t(class_weight->size()), "labels out of range");
     const Counted counted{{labels.data(), nullptr}, data_or_null(weight), data_or_null(class_weight)};
     const std::int64_t* rows = data_or_null(order);
+    if (undo) undo->terms.emplace_back(view.table, *view.table.size);
     nb::gil_scoped_release release;
     RowBuffer buffer;
     for (std::int64_t i = done; i < n; ++i)
         if (counted.weight_of(i) > 0.0 &&
-            !view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), add))
+            !view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), true))
             return i;
     return n;
 }
@@ -212,7 +213,7 @@ void bind_views(nb::module_& m) {
     m.def("renew_knots", &renew_knots, "view"_a, "state"_a);
     m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a,
           "labels"_a.noconvert(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a,
-          "limit"_a, "add"_a);
+          "limit"_a, "undo"_a.none());
     m.def("index_pairs", &index, "state"_a);
 }
 

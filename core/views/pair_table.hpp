@@ -1,6 +1,7 @@
 // The terms of a polynomial of degree two, numbered as rows bring them: features (j, kNoFeature) and products (i, j).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
@@ -51,6 +52,14 @@ struct PairTable {
         second[*size] = b;
         slots[slot] = static_cast<std::int32_t>((*size)++);
         return true;
+    }
+
+    // Leaves the arrays as they were before the terms from the n-th on had numbers, but for how many there are.
+    void forget(std::int64_t n) const {
+        std::fill(first + n, first + capacity, 0);
+        std::fill(second + n, second + capacity, 0);
+        for (std::int64_t slot = 0; slot < n_slots; ++slot)
+            if (slots[slot] >= n) slots[slot] = kNoTerm;
     }
 
     // Fills the hash table with the terms.

@@ -1215,7 +1215,7 @@ def meet_pairs(
     | None,
     done: int,
     limit: int,
-    add: bool,
+    undo: UndoLog | None,
 ) -> int: ...
 def index_pairs(state: dict[str, Any]) -> None: ...
 

@@ -184,7 +184,7 @@ class Pairs(View):
         return seen._replace(unseen=bool(len(seen.columns)) and int(seen.columns.max()) >= width)
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
-        return super().learn(state | self._with_terms(state, rows), rows, undo)
+        return super().learn(state | self._with_terms(state, rows, undo), rows, undo)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         """Add the terms, and the sum of squares of those that are unseen as ``graph.unseen``."""
@@ -233,25 +233,20 @@ class Pairs(View):
         rest = graph.add("Sub", whole, _row_sums(graph, graph.add("Mul", known, known)))
         return graph.add("Max", rest, graph.constant([0.0], np.float64))
 
-    def _with_terms(self, state: Arrays, rows: Labelled) -> Arrays:
-        """Return the arrays with the terms of rows; those given stay unchanged."""
-        arrays, n = self.arrays(state), rows.n
-        done = self._meet(arrays, rows, 0, add=False)
-        if done < n:
-            arrays |= {name: arrays[name].copy() for name in (FIRST, SECOND, SIZE, SLOTS)}
-        while done < n:
-            reached = self._meet(arrays, rows, done, add=True)
-            if reached == done:  # no room for the terms of the next row
-                more = len(arrays[FIRST]) + LEAST_ROOM
-                arrays = _indexed(arrays | {name: appended(arrays[name], more) for name in (FIRST, SECOND)})
-            done = reached
+    def _with_terms(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> Arrays:
+        """Return the arrays with the terms of rows; as long as there is room, in those given, which ``undo`` notes."""
+        arrays, done = self.arrays(state) | {SIZE: state[SIZE].copy()}, 0
+        while (done := self._meet(arrays, rows, done, undo)) < rows.n:
+            more = len(arrays[FIRST]) + LEAST_ROOM
+            arrays = _indexed(arrays | {name: appended(arrays[name], more) for name in (FIRST, SECOND)})
+            undo = None  # an error drops these
         return arrays
 
-    def _meet(self, arrays: Arrays, rows: Labelled, done: int, add: bool) -> int:
-        """Return the first row from ``done`` on that has a term without a number, while there is room for terms."""
+    def _meet(self, arrays: Arrays, rows: Labelled, done: int, undo: _core.UndoLog | None) -> int:
+        """Number the terms of rows from ``done`` on; return the first row for which there is no room."""
         return _core.meet_pairs(
             arrays, rows.X, rows.order, rows.first, rows.n, rows.labels, rows.weight, rows.class_weight, done,
-            self.max_terms, add,
+            self.max_terms, undo,
         )  # fmt: skip
 
 
