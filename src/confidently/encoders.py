@@ -241,13 +241,13 @@ def _method(source: Any) -> Callable[[list[str]], Any]:
     """Return the function of an encoder."""
     for name in ("encode", "embed"):
         if callable(method := getattr(source, name, None)) and not isinstance(source, type):
-            return method  # type: ignore[no-any-return]
+            return method
     if not callable(source) or isinstance(source, type):
         raise EncoderError(
             f"encoder: expected {', '.join(map(repr, KNOWN))}, an object with encode(list of texts), or a function of "
             f"a list of texts, got {source!r:.80}"
         )
-    return source  # type: ignore[no-any-return]
+    return source
 
 
 def _name_of(source: Any) -> str:

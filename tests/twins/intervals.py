@@ -125,8 +125,7 @@ class Errors:
         high = sum(weight for place, weight in self.errors if place > own)
         same = sum(weight for place, weight in self.errors if place == own)
         whole = low + same + high + self.gain
-        inside = (low + (at - own) * same + self.gain) / whole, (high + (1.0 - at + own) * same + self.gain) / whole
-        return inside
+        return (low + (at - own) * same + self.gain) / whole, (high + (1.0 - at + own) * same + self.gain) / whole
 
     def count(self, error):
         below, above = self.p_values(error)

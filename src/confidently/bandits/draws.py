@@ -24,8 +24,7 @@ def with_shares(probabilities: Floats, shares: Floats) -> Floats:
     array([0.9, 0.1])
     """
     shares = shares / max(1.0, float(shares.sum()))
-    found: Floats = shares + (1.0 - shares.sum()) * probabilities
-    return found
+    return shares + (1.0 - shares.sum()) * probabilities
 
 
 def drawn(probabilities: Floats, u: float) -> int:

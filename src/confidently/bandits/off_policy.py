@@ -37,8 +37,7 @@ class InverseProbabilityWeighting(OffPolicyEstimator):
         return Terms(self._weights(rounds) * rounds.reward, None, 0.0, self._largest(rounds))
 
     def _weights(self, rounds: Rounds) -> Floats:
-        clipped: Floats = np.minimum(rounds.weights, self.lambda_ * rounds.counts)
-        return clipped
+        return np.minimum(rounds.weights, self.lambda_ * rounds.counts)
 
     def _largest(self, rounds: Rounds) -> float:
         return min(self.lambda_ * float(rounds.counts.max()), rounds.largest)

@@ -68,19 +68,16 @@ class Rounds(NamedTuple):
     def weights(self) -> Floats:
         """The weights w_i, not clipped, times the counts."""
         assert self.pscore is not None
-        w: Floats = self.counts * self.chosen / self.pscore
-        return w
+        return self.counts * self.chosen / self.pscore
 
     @property
     def direct(self) -> Floats:
         """What the policy earns by the expected rewards, times the counts."""
         assert self.predicted is not None
-        found: Floats = self.counts * (self.action_dist * self.predicted).sum(axis=1)
-        return found
+        return self.counts * (self.action_dist * self.predicted).sum(axis=1)
 
     def of_action(self, table: Floats) -> Floats:
-        found: Floats = table[np.arange(len(self.action)), self.action]
-        return found
+        return table[np.arange(len(self.action)), self.action]
 
 
 class OffPolicyEstimator(Parametric, ABC):

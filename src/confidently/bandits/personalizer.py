@@ -110,8 +110,7 @@ def features_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """
     parts = [part for name in OF_REQUEST for part in _objects(given.get(name, []))]
     rest = {name: value for name, value in given.items() if name not in (*OF_REQUEST, ID)}
-    found: dict[str, Any] = _named(merged([*parts, rest]))
-    return found
+    return _named(merged([*parts, rest]))
 
 
 def _named(value: Any) -> Any:

@@ -42,8 +42,7 @@ class Policy(Parametric):
         ValueError
             If the shapes differ, there is no arm, or a number is not finite or a variance negative.
         """
-        found: Floats = self._apply(self._propensities, mean, variance)
-        return found
+        return self._apply(self._propensities, mean, variance)
 
     def choose(self, mean: Any, variance: Any, random: np.random.Generator) -> NDArray[np.intp]:
         """Draw an arm per row with the probabilities of :meth:`propensities`: its number, shape () or (n,).
@@ -54,8 +53,7 @@ class Policy(Parametric):
         def each(m: Floats, v: Floats) -> NDArray[np.intp]:
             return np.array([self._choose(*row, random) for row in zip(m, v, strict=True)], dtype=np.intp)
 
-        chosen: NDArray[np.intp] = self._apply(each, mean, variance)
-        return chosen
+        return self._apply(each, mean, variance)
 
     def propensity_of(self, arm: int, mean: Any, variance: Any) -> float:
         """Return the probability of one arm, by its number, for arrays of shape (n_arms,)."""
@@ -117,8 +115,7 @@ class EpsilonGreedy(Policy):
     epsilon: float = parameter(SHARE, "probability of a random arm", default=0.1)
 
     def _propensities(self, mean: Floats, variance: Floats) -> Floats:
-        mixed: Floats = self.epsilon / mean.shape[1] + (1.0 - self.epsilon) * super()._propensities(mean, variance)
-        return mixed
+        return self.epsilon / mean.shape[1] + (1.0 - self.epsilon) * super()._propensities(mean, variance)
 
     def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
         best, explored, any_arm = super()._choose(mean, variance, random), random.random(), random.integers(len(mean))
@@ -193,8 +190,7 @@ class LinTS(Policy):
         if m.shape[-1] > MANY and self.alpha:
             deviation = np.exp(np.round(np.log(np.maximum(self.alpha * np.sqrt(v), LEAST)) * 8.0) / 8.0)
             m = np.round(self._centre(m, v) / deviation * 8.0) * deviation / 8.0
-            found: Floats = self._apply(self._of_draws, m, np.square(deviation / self.alpha))
-            return found
+            return self._apply(self._of_draws, m, np.square(deviation / self.alpha))
         return self.propensities(m, v)
 
     def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
@@ -254,8 +250,7 @@ class SquareCB(Policy):
             z = np.where(best, 0.0, gap / np.sqrt(variance + of_best))
         p = np.where(best, 0.0, 1.0 / (n + self.gamma * math.sqrt(n) * z))
         left = (1.0 - p.sum(axis=1, keepdims=True)) / best.sum(axis=1, keepdims=True)
-        found: Floats = np.where(best, left, p)
-        return found
+        return np.where(best, left, p)
 
     def _choose(self, mean: Floats, variance: Floats, random: np.random.Generator) -> int:
         return drawn(self._propensities(mean[None], variance[None])[0], random.random())
@@ -292,8 +287,7 @@ def make_policy(policy: str | Policy, **parameters: float) -> Policy:
 def _shared(index: Floats) -> Floats:
     """Return the probabilities of the largest numbers of each row, which share equally."""
     best = index == index.max(axis=1, keepdims=True)
-    shares: Floats = best / best.sum(axis=1, keepdims=True)
-    return shares
+    return best / best.sum(axis=1, keepdims=True)
 
 
 def _largest(index: Floats, random: np.random.Generator) -> int:

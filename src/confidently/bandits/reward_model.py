@@ -88,8 +88,7 @@ class RewardModel:
 
     def scores(self, estimator: Any, X: Any) -> tuple[Floats, Floats]:
         """Return mean and variance of the score of each row, shape (n,)."""
-        found: tuple[Floats, Floats] = estimator.margin_distribution(self._with_ones(X))
-        return found
+        return estimator.margin_distribution(self._with_ones(X))
 
     def learn(self, estimator: Any, X: Any, rewards: Floats) -> None:
         """Train on rows with their rewards."""
@@ -109,8 +108,7 @@ class RewardModel:
         if not self.is_classifier:
             return np.exp(mean + 0.5 * variance) if self.rule.counts else mean
         terms = [w * ndtr(mean / np.sqrt(np.maximum(s + variance, MIN_VARIANCE))) for w, s in self.rule.score_noise()]
-        total: Floats = np.sum(terms, axis=0)
-        return total
+        return np.sum(terms, axis=0)
 
     def check_rewards(self, rewards: Any, n: int) -> Floats:
         """Return rewards as an array of shape (n,).

@@ -27,8 +27,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     >>> parsed(b'{"dish": {"a": 1}, "s": "x", "s": "y", "dish": {"b": 2}}')
     {'dish': {'a': 1, 'b': 2}, 's': ['x', 'y']}
     """
-    found: dict[str, Any] = json.loads(line, object_pairs_hook=lambda pairs: merged([dict([one]) for one in pairs]))
-    return found
+    return json.loads(line, object_pairs_hook=lambda pairs: merged([dict([one]) for one in pairs]))
 
 
 def decisions_of(

@@ -167,8 +167,7 @@ class ProductLearner:
         scores = self.xp.empty("scores", (len(A), self.columns), A.dtype)
         weights = np.ascontiguousarray(self.block.weights[:, 0])
         self.xp.multiply([(self.xp.put(A), self.xp.put(weights), scores)])
-        found: np.ndarray = self.xp.get(scores)
-        return found
+        return self.xp.get(scores)
 
     def _of_block(self) -> Any:
         """Return the products of the rows of the block, shape (learners, parts, rows of a block, D)."""

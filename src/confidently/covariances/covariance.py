@@ -448,8 +448,6 @@ def draws(covariance: np.ndarray, n: int, generator: np.random.Generator) -> np.
     Variances below 0, which rounding may cause, count as 0.
     """
     if covariance.ndim == 1:
-        drawn: np.ndarray = np.sqrt(np.maximum(covariance, 0.0)) * generator.normal(size=(n, len(covariance)))
-        return drawn
+        return np.sqrt(np.maximum(covariance, 0.0)) * generator.normal(size=(n, len(covariance)))
     values, vectors = np.linalg.eigh(covariance)
-    drawn = (generator.normal(size=(n, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return drawn
+    return (generator.normal(size=(n, len(values))) * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

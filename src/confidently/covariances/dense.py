@@ -313,8 +313,7 @@ class Dense(DenseState):
         second = others.argmax(axis=1)
         if self.settings.independent:
             every = self.variances(state, X, size)
-            variance: np.ndarray = every[row, first] + every[row, second]
-            return variance
+            return every[row, first] + every[row, second]
         out = np.empty(X.shape[0])
         with crew() as threads:
             arrays = NumpyArrays(threads)
@@ -343,8 +342,7 @@ class Dense(DenseState):
         pending = state["pending"][:, : state["pending_rows"][0]]
         stored = np.diagonal(state["covariance"], axis1=1, axis2=2) - np.einsum("lud,lud->ld", pending, pending)
         least = self.settings.floor
-        diagonals: np.ndarray = np.maximum(stored * state["scale"][:, None], least)
-        return diagonals
+        return np.maximum(stored * state["scale"][:, None], least)
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:
         return self._diagonals(state).reshape(-1, self._shape(size)[0]).T
@@ -374,8 +372,7 @@ class Dense(DenseState):
         """Return some rows and columns of a learner's Sigma."""
         pending = state["pending"][learner, : state["pending_rows"][0]].astype(np.float64)
         stored = state["covariance"][learner][np.ix_(rows, columns)].astype(np.float64)
-        entries: np.ndarray = (stored - pending[:, rows].T @ pending[:, columns]) * state["scale"][learner]
-        return entries
+        return (stored - pending[:, rows].T @ pending[:, columns]) * state["scale"][learner]
 
     # --- merging ------------------------------------------------------------------------------------------------------
 

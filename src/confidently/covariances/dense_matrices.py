@@ -66,5 +66,4 @@ def quadratic_forms(
     if len(U):
         AU = A @ U.T
         v -= np.einsum("ij,ij->i", AU, AU, dtype=np.float64)
-    variance: np.ndarray = np.maximum(v * state["scale"][learner], 0.0)
-    return variance
+    return np.maximum(v * state["scale"][learner], 0.0)

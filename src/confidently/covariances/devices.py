@@ -75,8 +75,7 @@ class TorchArrays(DeviceArrays):
         return self.torch.from_numpy(array).to(self.device)
 
     def get(self, array: Any) -> np.ndarray:
-        copied: np.ndarray = array.cpu().numpy()
-        return copied
+        return array.cpu().numpy()
 
     def empty(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return self.torch.empty(shape, dtype=getattr(self.torch, dtype.name), device=self.device)
@@ -104,8 +103,7 @@ class CupyArrays(DeviceArrays):
         return self.cupy.asarray(array)
 
     def get(self, array: Any) -> np.ndarray:
-        copied: np.ndarray = self.cupy.asnumpy(array)
-        return copied
+        return self.cupy.asnumpy(array)
 
     def solve_unit_lower(self, lower: Any, right: Any) -> Any:
         return self.linalg.solve_triangular(lower, right, lower=True, unit_diagonal=True)

@@ -77,15 +77,13 @@ class Diagonal(UncorrelatedWeights):
         if settings.forget:
             found = found / self._forgetting_divisor(state, found, learner)
         least = settings.floor
-        scaled: np.ndarray = np.maximum(found * state["scale"][learner], least)
-        return scaled
+        return np.maximum(found * state["scale"][learner], least)
 
     def _forgetting_divisor(self, state: State, stored: np.ndarray, learner: int | slice) -> np.ndarray:
         """Return the divisor of stored variances that forgetting implies; 1 for unseen features."""
         settings, kept = self.settings, state["kept"][learner]
         folded = np.maximum(state["folded"][learner], settings.min_variance)
-        divisor: np.ndarray = kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
-        return divisor
+        return kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
 
     @property
     def forget_per_row(self) -> float:
@@ -107,8 +105,7 @@ class Diagonal(UncorrelatedWeights):
         variances = [
             self.variances_of(state, state["weights"][rows, 1, column], self.learner_of(column)) for column in sides
         ]
-        added: np.ndarray = sum(variances) * x**2
-        return added
+        return sum(variances) * x**2
 
     # --- merging ------------------------------------------------------------------------------------------------------
 

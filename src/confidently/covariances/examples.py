@@ -141,8 +141,7 @@ class Block:
     def weights(self) -> np.ndarray:
         """Return the weights of the rows, which those of their classes multiply."""
         weights = np.ones(self.n) if self.weight is None else self.weight
-        found: np.ndarray = weights if self.class_weight is None else weights * self.class_weight[self.labels]
-        return found
+        return weights if self.class_weight is None else weights * self.class_weight[self.labels]
 
     def dense(self, settings: Settings, width: int) -> np.ndarray:
         """Return the rows as a dense array, the intercept first."""

@@ -52,8 +52,7 @@ class Full(Dense):
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
         sigma, d = self.matrix(state, size), self._shape(size)[0]
         if self.settings.independent:
-            own: np.ndarray = sigma[column]
-            return own
+            return sigma[column]
         parts = sigma[0].reshape(-1, d, sigma.shape[1] // d, d).swapaxes(1, 2)
         threshold = self.settings.task.has_threshold
         k = column + threshold
@@ -71,15 +70,13 @@ class Full(Dense):
         """Return x (Sigma z), elementwise; the variances of independent learners add up."""
         if self.settings.independent:
             independent = [self._entries(state, c, rows, rows) @ x for c in (plus, minus) if c is not None]
-            added: np.ndarray = x * sum(independent)
-            return added
+            return x * sum(independent)
         d = len(state["weights"])
         signed = [(c, sign) for c, sign in ((plus, 1.0), (minus, -1.0)) if c is not None]
         products = [
             s * t * (self._entries(state, 0, rows + a * d, rows + b * d) @ x) for a, s in signed for b, t in signed
         ]
-        added = x * sum(products)
-        return added
+        return x * sum(products)
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
         if self.settings.independent:

@@ -36,8 +36,7 @@ class Identity(UncorrelatedWeights):
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
         sides = [column for column in (plus, minus) if column is not None]
-        added: np.ndarray = sum(self.settings.prior_variance for _ in sides) * x**2
-        return added
+        return sum(self.settings.prior_variance for _ in sides) * x**2
 
     def placed(self, state: State, placement: Placement) -> np.ndarray:
         return np.full((1, 1), self.settings.prior_variance)

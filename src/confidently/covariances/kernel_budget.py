@@ -98,8 +98,7 @@ class KernelWithinBudget:
             self._take(learner, learned, new, prior[learner])
         if len(new):
             self._replace(new, arrays)
-        trained: int = done
-        return trained
+        return done
 
     def _learn_whole(self, k: np.ndarray, own: np.ndarray, examples: Any) -> Any:
         """Train where every row is one direction, whatever its label."""
@@ -238,8 +237,7 @@ class KernelWithinBudget:
             root = inverse_root(every + self.noise * np.eye(len(every)))
             diagonal = (root**2).sum(0)
         dual = np.concatenate([self.dual[self.order, 0], new.dual[:, 0]])
-        cost: np.ndarray = (dual**2 @ self.model.prior) / diagonal
-        return cost
+        return (dual**2 @ self.model.prior) / diagonal
 
     def _toward(
         self, new: NewRows, dropped: np.ndarray, left: np.ndarray, added: np.ndarray

@@ -105,8 +105,7 @@ class KernelModel:
         if minus is not None:
             q, sides = q - p[:, minus, at], 2.0
         v = sides * self.prior[learner] * own - self.state["gained"][learner] @ (q * q)
-        variance: np.ndarray = np.maximum(v * self.state["scale"][learner], 0.0)
-        return variance
+        return np.maximum(v * self.state["scale"][learner], 0.0)
 
     # --- training -------------------------------------------------------------------------------------------------
 

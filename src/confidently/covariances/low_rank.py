@@ -153,8 +153,7 @@ class LowRank(WeightCovariance):
         d, w = state["diagonal"][learner, rows], state["factors"][learner, rows].astype(np.float64)
         scaled = x.T / d
         found: np.ndarray = scaled - (scaled @ w) @ state["inner"][learner, 1] @ (w.T / d)
-        product: np.ndarray = found.T * state["scale"][learner]
-        return product
+        return found.T * state["scale"][learner]
 
     def _variances(self, state: State) -> np.ndarray:
         """Return the variances of the weights of each learner, shape (learners, F)."""
@@ -181,8 +180,7 @@ class LowRank(WeightCovariance):
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
         sides = 2.0 if self.settings.task.has_threshold else 1.0
-        sigma: np.ndarray = sides * self.matrix(state, size)[self.learner_of(column)]
-        return sigma
+        return sides * self.matrix(state, size)[self.learner_of(column)]
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
         """Return P^-1 (D^1/2 a + W b) for standard normal a and b, whose covariance is P^-1 P P^-1."""
@@ -209,8 +207,7 @@ class LowRank(WeightCovariance):
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
         sides = [self._times(state, self.learner_of(c), rows, x) for c in (plus, minus) if c is not None]
-        added: np.ndarray = x * sum(sides)
-        return added
+        return x * sum(sides)
 
     # --- a third class ------------------------------------------------------------------------------------------------
 

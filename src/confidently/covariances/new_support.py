@@ -43,5 +43,4 @@ class NewRows:
 def signs_of(sides: np.ndarray, parts: int) -> np.ndarray:
     """Return the factors of x in the parts of z, rows x parts."""
     numbers = np.arange(parts)
-    signs: np.ndarray = (sides[:, :1] == numbers).astype(np.float64) - (sides[:, 1:] == numbers)
-    return signs
+    return (sides[:, :1] == numbers).astype(np.float64) - (sides[:, 1:] == numbers)

@@ -50,8 +50,7 @@ class Shared(Dense):
         return np.broadcast_to(super().stored_variances(state, size), self._shape(size))
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        sigma: np.ndarray = (2.0 if self.settings.task.has_threshold else 1.0) * self.matrix(state, size)[0]
-        return sigma
+        return (2.0 if self.settings.task.has_threshold else 1.0) * self.matrix(state, size)[0]
 
     def _one_matrix_suffices(self) -> bool:
         return not self.settings.task.multilabel
@@ -60,8 +59,7 @@ class Shared(Dense):
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
     ) -> np.ndarray:
         sides = sum(column is not None for column in (plus, minus))
-        added: np.ndarray = sides * x * (self._entries(state, 0, rows, rows) @ x)
-        return added
+        return sides * x * (self._entries(state, 0, rows, rows) @ x)
 
     def of_two_classes(self, sigma: np.ndarray) -> np.ndarray:
         return sigma[None]

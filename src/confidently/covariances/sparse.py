@@ -266,12 +266,10 @@ class Sparse(Covariance):
         """Return the stored variance of a weight that is not stored."""
         settings = self.settings
         stored = settings.prior_variance * max(float(state["folded"][0]), settings.min_variance)
-        found: np.floating = np.dtype(settings.dtype).type(stored)
-        return found
+        return np.dtype(settings.dtype).type(stored)
 
     def _scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.maximum(stored.astype(np.float64) * state["scale"], self.settings.floor)
-        return found
+        return np.maximum(stored.astype(np.float64) * state["scale"], self.settings.floor)
 
     def weights(self, state: State, n_features: int) -> np.ndarray:
         """Return mean, stored variance and, with averaging, drift of all weights, shape (F, 2 or 3, columns).
@@ -296,8 +294,7 @@ class Sparse(Covariance):
 
     def largest_columns(self, state: State, n: int) -> np.ndarray:
         stored = np.bincount(self.entries(state).columns, minlength=int(state["extent"][1]))
-        found: np.ndarray = np.argsort(-stored, kind="stable")[:n]
-        return found
+        return np.argsort(-stored, kind="stable")[:n]
 
     def of_columns(self, state: State, columns: np.ndarray) -> State:
         entries, found = self.entries(state), dict(state)
@@ -323,8 +320,7 @@ class Sparse(Covariance):
         return np.diag(self.column_variances(state, size).ravel())[None]
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        found: np.ndarray = self.column_variances(state, size)[column]
-        return found
+        return self.column_variances(state, size)[column]
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
         variances = self.column_variances(state, size)
@@ -343,8 +339,7 @@ class Sparse(Covariance):
     ) -> np.ndarray:
         stored = self.some_weights(state, rows)[:, 1]
         sides = [self._scaled(state, stored[:, column]) for column in (plus, minus) if column is not None]
-        added: np.ndarray = sum(sides) * x**2
-        return added
+        return sum(sides) * x**2
 
     # --- merging ------------------------------------------------------------------------------------------------------
 
@@ -381,8 +376,7 @@ class Sparse(Covariance):
     def cells(self, state: State, placement: Placement) -> np.ndarray:
         rows, columns, _ = self.entries(state)
         at_rows = np.arange(placement.rows)[placement.at_rows]
-        found: np.ndarray = at_rows[rows] * placement.columns + placement.at_columns[columns]
-        return found
+        return at_rows[rows] * placement.columns + placement.at_columns[columns]
 
     def _placed(self, state: State, numbers: np.ndarray, elsewhere: float, placement: Placement) -> np.ndarray:
         assert placement.cells is not None

@@ -31,8 +31,7 @@ def places(lists: np.ndarray) -> np.ndarray:
 def capacity(size: np.ndarray) -> np.ndarray:
     """Return the numbers of places of lists of these sizes, as the core gives them."""
     exponent = np.frexp(np.maximum(size - 1, 0).astype(np.float64))[1]
-    found: np.ndarray = np.where(size > 1, 1 << exponent.astype(np.int64), 2 * size)
-    return found
+    return np.where(size > 1, 1 << exponent.astype(np.int64), 2 * size)
 
 
 def laid_out(

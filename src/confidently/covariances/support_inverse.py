@@ -75,8 +75,7 @@ def inverse_root(matrix: np.ndarray) -> np.ndarray:
     """Return the lower triangle R with R'R = the inverse of a matrix."""
     from scipy.linalg import solve_triangular
 
-    root: np.ndarray = solve_triangular(np.linalg.cholesky(matrix), np.eye(len(matrix)), lower=True, check_finite=False)
-    return root
+    return solve_triangular(np.linalg.cholesky(matrix), np.eye(len(matrix)), lower=True, check_finite=False)
 
 
 def lower_factor(matrix: np.ndarray) -> np.ndarray:
@@ -87,5 +86,4 @@ def lower_factor(matrix: np.ndarray) -> np.ndarray:
     factor, failed = dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    lower: np.ndarray = factor.T
-    return lower
+    return factor.T

@@ -108,8 +108,7 @@ def make_covariance(settings: Settings) -> Covariance:
     kept = vars(settings)
     if COVARIANCE not in kept:
         kept[COVARIANCE] = kind_of(settings.covariance).of(settings)
-    covariance: Covariance = kept[COVARIANCE]
-    return covariance
+    return kept[COVARIANCE]
 
 
 def resolved(settings: Settings, n_features: int) -> Settings:

@@ -223,13 +223,11 @@ class WeightCovariance(Covariance):
         return state["weights"][: n_features + self.settings.fit_intercept]
 
     def some_weights(self, state: State, rows: np.ndarray) -> np.ndarray:
-        found: np.ndarray = state["weights"][rows]
-        return found
+        return state["weights"][rows]
 
     def largest_means(self, state: State, n_features: int) -> np.ndarray:
         by_class = np.abs(self.weights(state, n_features)[self.settings.fit_intercept :, 0])
-        found: np.ndarray = by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
-        return found
+        return by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:
         """Return the variance of every weight in the order of the state, shape (features, columns)."""
@@ -251,8 +249,7 @@ class WeightCovariance(Covariance):
     def scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
         """What stored variances of shape (..., columns) mean: times their learner's scale, at least the lower bound."""
         settings = self.settings
-        found: np.ndarray = np.maximum(stored * state["scale"], settings.floor)
-        return found
+        return np.maximum(stored * state["scale"], settings.floor)
 
     def learner_of(self, column: int) -> int:
         """Return the number of the Gaussian that a column of weights belongs to."""
@@ -264,8 +261,7 @@ class WeightCovariance(Covariance):
         return {**state, "weights": self.weights(state, n_features)}
 
     def left_prior(self, state: State) -> np.ndarray:
-        found: np.ndarray = (state["weights"] != self.prior_weights(state, 1, 1)).any(axis=(1, 2))
-        return found
+        return (state["weights"] != self.prior_weights(state, 1, 1)).any(axis=(1, 2))
 
     def split(self, state: State, multiclass: Covariance) -> None:
         """Convert the state, in place, into one of ``multiclass`` with the same beliefs.
@@ -347,8 +343,7 @@ class UncorrelatedWeights(WeightCovariance):
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
         threshold = self.settings.task.has_threshold
-        found: np.ndarray = (self.label_variances if threshold else self.column_variances)(state, size)[column]
-        return found
+        return (self.label_variances if threshold else self.column_variances)(state, size)[column]
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
         variances = self.column_variances(state, size)

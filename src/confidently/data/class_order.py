@@ -68,8 +68,7 @@ class ClassOrder:
         """Return scores by sorted class; for two classes, ``binary``, scores that are positive for the second."""
         if self.is_sorted or not binary:
             return self.columns(values)
-        negated: np.ndarray = -values
-        return negated
+        return -values
 
     def labels_by_number(self, indicators: Any) -> Any:
         """Return an indicator matrix with a column per sorted label as one with a column per number."""

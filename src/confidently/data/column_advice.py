@@ -63,8 +63,7 @@ class _DenseRows:
         return float(np.einsum("ij,ij->", some, some))
 
     def values(self, column: int, rows: int) -> np.ndarray:
-        found: np.ndarray = self.X[:rows, column].astype(np.float64)
-        return found
+        return self.X[:rows, column].astype(np.float64)
 
 
 class _SparseRows:

@@ -323,8 +323,7 @@ class ReaderOptions:
             If an option is not of its type, or not allowed.
         """
         given = {"codes": (), "header": (), "missing": (), "mixed": source.get("numbers", ())} | dict(source)
-        options: ReaderOptions = conform(given, cls, "source")
-        return options
+        return conform(given, cls, "source")
 
 
 def _several(name: str, given: Any) -> tuple[Any, ...]:

@@ -371,8 +371,7 @@ def cached_reading(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptio
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
     """The function that reads a format; its module is imported only now, because pyarrow loads slowly."""
     module, _, function = file_format.reader.partition(":")
-    reader: Callable[..., Iterator[Batch]] = getattr(import_module(f"{__package__}.formats.{module}"), function)
-    return reader
+    return getattr(import_module(f"{__package__}.formats.{module}"), function)
 
 
 def max_skipped(on_error: str | int) -> float:

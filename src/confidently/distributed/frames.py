@@ -123,8 +123,7 @@ class Frames:
             rows += self.client.submit(count, heads[-1]).result()
             if rows >= needed:
                 break
-        chosen: Model = result_of(self.client.submit(choose_by_rows, model, heads, self.estimator, pure=False))
-        return chosen
+        return result_of(self.client.submit(choose_by_rows, model, heads, self.estimator, pure=False))
 
     def training(
         self, model: Model, partitions: int, rounds: int, shuffle: str | None, seed: int, **options: Any

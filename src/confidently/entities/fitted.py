@@ -67,8 +67,7 @@ class FittedEntities(BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         check_is_fitted(self)
-        found: np.ndarray = self.shared_.classes_
-        return found
+        return self.shared_.classes_
 
     @property
     def n_entities_(self) -> int:

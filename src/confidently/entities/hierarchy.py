@@ -166,8 +166,7 @@ def merged_sums(
 
 def _sum(states: Sequence[State], n_bases: int, name: str) -> np.ndarray:
     base = states[0][name] if n_bases else np.zeros_like(states[0][name])
-    found: np.ndarray = base + np.sum([state[name] - base for state in states[n_bases:]], axis=0)
-    return found
+    return base + np.sum([state[name] - base for state in states[n_bases:]], axis=0)
 
 
 def _moments(state: State, d: int, columns: NDArray[np.intp], missing: NDArray[np.bool_]) -> Moments:
@@ -192,8 +191,7 @@ def _merged_moments(known: Sequence[Moments], n_bases: int) -> Moments:
     mean = near + np.divide(shift, count, out=np.zeros_like(shift), where=count > 0)
 
     def squares(one: Moments) -> Floats:
-        found: Floats = one.squares + one.count * (one.mean - mean) ** 2
-        return found
+        return one.squares + one.count * (one.mean - mean) ** 2
 
     whole = squares(base) + sum(squares(one) - squares(base) for one in parts)
     return Moments(np.maximum(count, 0.0), mean, np.maximum(whole, 0.0), mean)

@@ -239,16 +239,14 @@ class _Union:
     def _sum(self, name: str, states: Sequence[dict[str, Any]], n_bases: int) -> Floats:
         """Return what all models have added to a sum of their base, of which decay has left a part in each."""
         if not n_bases:
-            whole: Floats = np.sum([state[name] for state in states], axis=0)
-            return whole
+            return np.sum([state[name] for state in states], axis=0)
         start, left = states[0][name], 1.0
         added = np.zeros_like(start)
         for model, state in zip(self.models[1:], states[1:], strict=True):
             own = DECAY ** (model.rows - self.models[0].rows) if name in DECAYING else 1.0
             added += state[name] - own * start
             left *= own
-        total: Floats = left * start + added
-        return total
+        return left * start + added
 
     def _aligned(self, table: EntityTable, columns: NDArray[np.intp], classes: NDArray[np.intp]) -> _Weights:
         """Return the weights of a model's entities in the numbers of the merged model."""

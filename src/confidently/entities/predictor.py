@@ -84,15 +84,13 @@ class EntityPredictor(FittedEntities):
         return self._probabilities(self._scored(X, key))
 
     def _probabilities(self, scores: Any) -> Floats:
-        found: Floats = self.shared_._class_order.columns(probabilities(self._table, scores))
-        return found
+        return self.shared_._class_order.columns(probabilities(self._table, scores))
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, key: Any = None) -> Floats:
         """Return log-odds: shape (n,) of ``classes_[1]`` for two classes, otherwise (n, n_classes) of each class."""
         p = self.predict_proba(X, key)
-        found: Floats = logit(p[:, 1] if p.shape[1] == 2 else p)
-        return found
+        return logit(p[:, 1] if p.shape[1] == 2 else p)
 
     def margin_distribution(self, X: Any, key: Any = None) -> tuple[Floats, Floats]:
         """Return mean and variance of the scores under the Gaussians of the shared model and of the entity.

@@ -180,13 +180,11 @@ def added(table: EntityTable, key: Key, columns: Any, values: Any, missing: Any)
 
 def _sharper(table: EntityTable, scores: Scores) -> Floats:
     """Return what log-odds are multiplied by so that their expectation over deviations at the prior is that before."""
-    found: Floats = np.sqrt(1 + LOGISTIC_VARIANCE * scores.squares[:, None] * np.array(table.priors))[:, None, :]
-    return found
+    return np.sqrt(1 + LOGISTIC_VARIANCE * scores.squares[:, None] * np.array(table.priors))[:, None, :]
 
 
 def _shared_variance(learner: Any, seen: _core.Matrix) -> Floats:
     """Return the variance of the log-odds or numbers that the shared model predicts, shape (n, outputs)."""
     if learner.task.regression:
         return np.asarray(learner._score_distribution(seen)[1] * learner.variance_unit())
-    found: Floats = learner.logit_deviations_of(seen) ** 2
-    return found
+    return learner.logit_deviations_of(seen) ** 2

@@ -101,16 +101,14 @@ class EntityTable:
     def noise(self) -> Floats:
         """Of numbers: the variance of the noise at each level."""
         squares, weight = self._moments.state_of_levels()["noise"].reshape(-1, 2).T
-        found: Floats = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
-        return found
+        return np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
 
     @property
     def losses(self) -> Floats:
         """Rows, and the sums of their progressive losses: log-loss and mistakes, or squared and absolute errors."""
         core = self.core
         state = core.state_of_columns() if isinstance(core, _core.Hierarchy) else core.state_of_levels()
-        found: Floats = state["losses"]
-        return found
+        return state["losses"]
 
     @property
     def exact_core(self) -> _core.Hierarchy:

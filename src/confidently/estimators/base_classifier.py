@@ -231,8 +231,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             Shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes). In multilabel data the
             calibration label's score is subtracted: positive means relevant.
         """
-        scores: NDArray[np.float64] = self._scored("decision_function", X)
-        return scores
+        return self._scored("decision_function", X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class, shape (n,); in multilabel data an indicator matrix (n, n_labels).
@@ -240,8 +239,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         Labels are those with a probability above half of the progressive F1, which is where the F1 is largest. With
         ``calibration=None``, the class with the largest score, and labels with a positive score.
         """
-        predicted: np.ndarray = self._scored("predict", X)
-        return predicted
+        return self._scored("predict", X)
 
     def margin_distribution(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and variance of the scores of a classifier drawn from the Gaussian.
@@ -256,8 +254,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             mean.x and x' Sigma x, both of the shape of :meth:`decision_function`. ``|mean|/sqrt(variance)`` is small
             where the classifier is uncertain: abstain there, or request the label.
         """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._scored("margin_distribution", X)
-        return found
+        return self._scored("margin_distribution", X)
 
     def predict_proba(self, X: Any, shares: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
@@ -284,8 +281,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of :meth:`predict`; ``y`` as in :meth:`fit`."""
-        found: float = super().score(*separated(X, y, self._encodes), sample_weight)
-        return found
+        return super().score(*separated(X, y, self._encodes), sample_weight)
 
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""

@@ -215,8 +215,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of :meth:`predict`; ``y`` as in :meth:`fit`."""
-        found: float = super().score(*separated(X, y, self._encodes), sample_weight)
-        return found
+        return super().score(*separated(X, y, self._encodes), sample_weight)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return central intervals that contain the targets with a probability.
@@ -262,16 +261,13 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
     def _shortage(self, coverage: float, values: list[str] | None = None) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        found: str | None = self._fitted.interval_shortage(coverage, self.calibration is not None, values)
-        return found
+        return self._fitted.interval_shortage(coverage, self.calibration is not None, values)
 
     def _predicted(self, X: Any) -> Prediction:
-        found: Prediction = self._answer(lambda matrix: self._learner_for(matrix).number_distribution(matrix), X)
-        return found
+        return self._answer(lambda matrix: self._learner_for(matrix).number_distribution(matrix), X)
 
     def _deviations(self, found: Prediction) -> NDArray[np.float64]:
-        deviations: NDArray[np.float64] = self._fitted.number_deviations(found, self.calibration is not None)
-        return deviations
+        return self._fitted.number_deviations(found, self.calibration is not None)
 
     def _intervals(self, found: Prediction, coverage: float, values: list[str] | None) -> NDArray[np.float64]:
         limits: NDArray[np.float64] = self._fitted.intervals(found, coverage, self.calibration is not None, values)

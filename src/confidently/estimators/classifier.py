@@ -400,8 +400,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the parameters that differ from the defaults, and in place of ``view="auto"`` what was chosen."""
-        shown: str = BaseEstimator.__repr__(self._as_shown(), N_CHAR_MAX)
-        return shown
+        return BaseEstimator.__repr__(self._as_shown(), N_CHAR_MAX)
 
     def _get_params_html(self, *args: Any, **kwargs: Any) -> Any:
         """Return the parameters as :meth:`__repr__` shows them, for the HTML of scikit-learn."""

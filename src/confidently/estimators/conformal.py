@@ -68,8 +68,7 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
         führen", Metrika 25, 1978.
         """
         self._check_calibrated("novelty")
-        p: NDArray[np.float64] = self._answer(lambda matrix: self._learner_for(matrix).novelty(matrix), X)
-        return p
+        return self._answer(lambda matrix: self._learner_for(matrix).novelty(matrix), X)
 
     def _check_calibrated(self, method: str) -> None:
         """Raise ``ValueError`` unless training learned of its predictions."""
@@ -79,13 +78,11 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
 
     @property
     def alarms_(self) -> int:
-        found: int = self._fitted.conformal.alarms
-        return found
+        return self._fitted.conformal.alarms
 
     @property
     def rows_since_alarm_(self) -> int:
-        found: int = self._fitted.conformal.rows_since_alarm
-        return found
+        return self._fitted.conformal.rows_since_alarm
 
     @property
     def moved_columns_(self) -> dict[str | int, int] | None:

@@ -108,14 +108,12 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         self, matrix: Any, learner: AnyClasses, values: list[str] | None, coverage: float, by_class: bool
     ) -> NDArray[np.bool_]:
         sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class, values)
-        found: NDArray[np.bool_] = self._class_order.columns(sets)
-        return found
+        return self._class_order.columns(sets)
 
     def _calibrated(self, method: str) -> ConformalSets:
         """Return what was learned of the scores of true classes."""
         self._check_calibrated(method)
-        found: ConformalSets = self.learner_.conformal
-        return found
+        return self.learner_.conformal
 
     def abstain(self, X: Any, risk: float = 0.01) -> NDArray[np.bool_]:
         """Return which rows to leave unanswered, so that at most a fraction ``risk`` of the answers is wrong.
@@ -169,8 +167,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         Bates, Candes, Jordan & Lei, Learn then test, Annals of Applied Statistics 19, 2025.
         """
         least = self._least_probability(risk)
-        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
-        return found
+        return self.predict_proba(X).max(axis=1) < least
 
     def _least_probability(self, risk: float) -> float:
         """Return the probability from which on rows are answered; warn if no row is."""
@@ -243,8 +240,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
                 f"{method}: rows have several labels, each with a probability of its own; shares are of classes"
             )
         known = np.pad(learned.shares, (0, self.learner_.n_classes - learned.classes))
-        shares: NDArray[np.float64] = self._class_order.columns(known)
-        return shares
+        return self._class_order.columns(known)
 
     def _shifted(self, p: NDArray[np.float64], shares: Any) -> NDArray[np.float64]:
         """Return probabilities of rows whose classes have other shares than in training."""

@@ -40,8 +40,7 @@ class FrozenLinear(BaseEstimator):
         return validated(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _scores(self, rows: Any) -> np.ndarray:
-        scores: np.ndarray = np.asarray(rows @ self.form.coef.T) + self.form.intercept
-        return scores
+        return np.asarray(rows @ self.form.coef.T) + self.form.intercept
 
     def __sklearn_clone__(self) -> Self:
         return self
@@ -217,13 +216,11 @@ def score_variances(spread: Spread, rows: Any) -> np.ndarray:
     """Return the variance of every score, (n, columns); with a matrix, half that of any difference, (n, 1)."""
     if not spread.matrix:
         squares = rows.multiply(rows) if sparse.issparse(rows) else rows * rows
-        variances: np.ndarray = np.asarray(squares @ spread.weights[:, :-1].T) + spread.weights[:, -1]
-        return variances
+        return np.asarray(squares @ spread.weights[:, :-1].T) + spread.weights[:, -1]
     matrix = spread.weights
     linear = np.asarray(rows @ matrix[:-1, :-1]) + 2.0 * matrix[-1, :-1]
     product = rows.multiply(linear).sum(axis=1) if sparse.issparse(rows) else (rows * linear).sum(axis=1)
-    variance: np.ndarray = np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
-    return variance
+    return np.maximum(np.asarray(product).reshape(-1, 1) + matrix[-1, -1], 0.0)
 
 
 def _of_the_best_two(scores: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -232,5 +229,4 @@ def _of_the_best_two(scores: np.ndarray, variances: np.ndarray) -> np.ndarray:
         variances = np.repeat(variances, 2, axis=1)
     else:
         variances = np.take_along_axis(variances, np.argsort(-scores, axis=1, kind="stable")[:, :2], axis=1)
-    of_difference: np.ndarray = variances.sum(axis=1)
-    return of_difference
+    return variances.sum(axis=1)

@@ -174,8 +174,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with the highest score, shape (n,)."""
         scores = self.decision_function(X)
-        predicted: np.ndarray = self.classes_[predicted_numbers(scores)]
-        return predicted
+        return self.classes_[predicted_numbers(scores)]
 
     @property
     def coef_(self) -> np.ndarray:

@@ -286,8 +286,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
 
     def _weights(self, numbers: NDArray[np.float64]) -> NDArray[np.floating]:
         """Return numbers of all weights without those of the intercept, in the type of the state."""
-        weights: NDArray[np.floating] = self._of_outputs(self._as_stored(numbers[:, : self._fitted.width]))
-        return weights
+        return self._of_outputs(self._as_stored(numbers[:, : self._fitted.width]))
 
     def marginal(self, output: int = 0) -> Marginal:
         """Return the Gaussian over one output's weights: standard deviations, correlations, principal axes, samples."""

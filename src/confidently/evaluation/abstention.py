@@ -79,8 +79,7 @@ class RiskCoverage:
     @property
     def _wrong(self) -> np.ndarray:
         """The rows predicted wrongly at each point, as a fraction of all rows."""
-        wrong: np.ndarray = self.coverage * self.error
-        return wrong
+        return self.coverage * self.error
 
 
 def risk_coverage(y_true: Any, y_pred: Any, certainty: Any, sample_weight: Any = None) -> RiskCoverage:

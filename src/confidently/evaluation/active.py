@@ -72,14 +72,12 @@ def certainty(classifier: OnlineClassifier | AutoClassifier, X: Any, strategy: s
         rule, p = learner.settings.rule, calibration.posterior_probability(margin, variance)
         change = p * _change(rule, margin, variance) + (1.0 - p) * _change(rule, -margin, variance)
         found = _inverse(change)
-    least_certain: np.ndarray = found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
-    return least_certain
+    return found.min(axis=1, initial=np.inf) if found.ndim == 2 else found
 
 
 def _inverse(x: np.ndarray) -> np.ndarray:
     """Return 1/x, infinite where x is 0."""
-    inverse: np.ndarray = np.divide(1.0, x, out=np.full_like(x, np.inf), where=x > 0)
-    return inverse
+    return np.divide(1.0, x, out=np.full_like(x, np.inf), where=x > 0)
 
 
 def strategies_of(classifier: Any) -> tuple[str, ...]:
@@ -101,8 +99,7 @@ def _change(rule: Rule, margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
     step = np.vectorize(lambda m, v: rule.compiled.step(m, v, 1.0, 0)[:2] if v > 0 else (0.0, 0.0), otypes="dd")
     alpha, zeta = step(margin, variance)
     gain = zeta * variance
-    change: np.ndarray = 0.5 * (alpha**2 * variance - gain / (1 + gain) + np.log1p(gain))
-    return change
+    return 0.5 * (alpha**2 * variance - gain / (1 + gain) + np.log1p(gain))
 
 
 def query(

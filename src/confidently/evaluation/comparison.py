@@ -275,8 +275,7 @@ class Contender:
 
     @property
     def learner(self) -> Learner | Stack:
-        learner: Learner | Stack = self.stream_learner.learner
-        return learner
+        return self.stream_learner.learner
 
     @property
     def name(self) -> str:

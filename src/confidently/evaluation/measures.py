@@ -191,8 +191,7 @@ def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
 
 def _sets(model: Model, batch: Batch, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
     values = _values_of_groups(model, batch)
-    found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class, values)
-    return found
+    return model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class, values)
 
 
 def _values_of_groups(model: Model, batch: Batch) -> list[str] | None:

@@ -109,13 +109,11 @@ class ProgressiveCurve:
     @property
     def error(self) -> np.ndarray:
         """Progressive validation error: mistakes per row; shape (n_runs, n_points)."""
-        error: np.ndarray = self.mistakes / self.rows
-        return error
+        return self.mistakes / self.rows
 
     def mean(self, quantity: str = "error") -> np.ndarray:
         """Return the mean over the runs of ``error``, ``mistakes``, ``updates`` or ``log_loss``; shape (n_points,)."""
-        mean: np.ndarray = getattr(self, quantity).mean(axis=0)
-        return mean
+        return getattr(self, quantity).mean(axis=0)
 
     def standard_deviation(self, quantity: str = "error") -> np.ndarray:
         """Return the sample standard deviation over the runs; nan for one run."""

@@ -136,8 +136,7 @@ class NumberRows(FrameRows):
 
     def _predicted(self, x: Row) -> Prediction:
         if self.as_matrices:
-            found: Prediction = self._predict_row(x, "number_distribution")
-            return found
+            return self._predict_row(x, "number_distribution")
         mean, variance = (np.array([[number]]) for number in self.core.distribution(x))
         settings: Settings = self.learner.settings
         return settings.task.prediction(settings.rule, self.targets(), mean, variance)

@@ -302,8 +302,7 @@ class DictRows:
         return self._named(self.core.probabilities(x) or self._python_probabilities(x))
 
     def _python_probabilities(self, x: Row) -> list[float]:
-        found: list[float] = self._predict_row(x, "probabilities", self.calibration)[0].tolist()
-        return found
+        return self._predict_row(x, "probabilities", self.calibration)[0].tolist()
 
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Return whether each label is relevant."""

@@ -144,8 +144,7 @@ class Posterior(Promising):
             raise ValueError(f"n must be at least 0, got {n}")
         self.require("sample")
         drawn = self.covariance.noise(self.state, self.size, n, generator)
-        weights: np.ndarray = self.mean() + self.task.less_threshold(drawn, axis=1)
-        return weights
+        return self.mean() + self.task.less_threshold(drawn, axis=1)
 
     @property
     def n_seen(self) -> int:
@@ -195,16 +194,14 @@ class Marginal:
     def standard_deviation(self) -> np.ndarray:
         """Standard deviation of each weight, shape (d,)."""
         diagonal = self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal()
-        deviation: np.ndarray = np.sqrt(np.maximum(diagonal, 0.0))
-        return deviation
+        return np.sqrt(np.maximum(diagonal, 0.0))
 
     def covariance_of(self, weights: Sequence[int]) -> np.ndarray:
         """Return the covariance matrix of some weights, shape (k, k)."""
         chosen = np.asarray(weights)
         if self.covariance.ndim == 1:
             return np.diag(self.covariance[chosen])
-        covariance: np.ndarray = self.covariance[np.ix_(chosen, chosen)]
-        return covariance
+        return self.covariance[np.ix_(chosen, chosen)]
 
     def correlation(self, i: int, j: int) -> float:
         """Return the correlation of weights i and j, in [-1, 1]; a diagonal covariance has 0 between two weights."""
@@ -233,5 +230,4 @@ class Marginal:
 
     def sample(self, n: int, generator: np.random.Generator) -> np.ndarray:
         """Return n draws, shape (n, d)."""
-        drawn: np.ndarray = self.mean + draws(self.covariance, n, generator)
-        return drawn
+        return self.mean + draws(self.covariance, n, generator)

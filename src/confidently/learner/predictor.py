@@ -35,13 +35,11 @@ class Predictor(Posterior):
 
         Multilabel: positive means relevant; in the joint task the threshold's score is subtracted.
         """
-        scores: np.ndarray = self._of_seen(X, self._decision)
-        return scores
+        return self._of_seen(X, self._decision)
 
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores under the Gaussian over weights, in the shape of :meth:`decision`."""
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._margin_distribution)
-        return found
+        return self._of_seen(X, self._margin_distribution)
 
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of every class or label, shape (n, n_classes)."""
@@ -51,8 +49,7 @@ class Predictor(Posterior):
         self, X: _core.Matrix, method: str | None = "progressive"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return :meth:`decision` and :meth:`probabilities` of the same scores."""
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, lambda seen: self._with_probabilities(seen, method))
-        return found
+        return self._of_seen(X, lambda seen: self._with_probabilities(seen, method))
 
     def predict(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes).
@@ -63,8 +60,7 @@ class Predictor(Posterior):
         if self.decides_by_probability(method):
             return self.decided(None, self.probabilities(X, method))
         if self.finds_best:
-            best: np.ndarray = self._of_seen(X, lambda seen: self._checking(self.covariance.best, seen))
-            return best
+            return self._of_seen(X, lambda seen: self._checking(self.covariance.best, seen))
         return self.decided(self.decision(X), None)
 
     @property
@@ -171,8 +167,7 @@ class Predictor(Posterior):
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts, shape (n, K)."""
-        numbers: np.ndarray = self._of_seen(X, self.numbers_of)
-        return numbers
+        return self._of_seen(X, self.numbers_of)
 
     def numbers_of(self, seen: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts of rows as it sees them, shape (n, K)."""
@@ -183,8 +178,7 @@ class Predictor(Posterior):
 
     def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a regression, without the offset, shape (n, K)."""
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._score_distribution)
-        return found
+        return self._of_seen(X, self._score_distribution)
 
     def number_distribution(self, X: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression."""
@@ -207,8 +201,7 @@ class Predictor(Posterior):
         self, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
     ) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        found: str | None = self.conformal.shortage(self.targets, coverage, values) if calibrated else None
-        return found
+        return self.conformal.shortage(self.targets, coverage, values) if calibrated else None
 
     def intervals(
         self, found: Prediction, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
@@ -231,17 +224,13 @@ class Predictor(Posterior):
 
         For two classes and multilabel, they are those of :meth:`margin_distribution`.
         """
-        found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._top_margins)
-        return found
+        return self._of_seen(X, self._top_margins)
 
     def margins_and_probabilities(
         self, X: _core.Matrix, method: str | None = "progressive"
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return :meth:`top_margins` and :meth:`probabilities` of the same rows, which a view makes once."""
-        found: tuple[np.ndarray, np.ndarray, np.ndarray] = self._of_seen(
-            X, lambda seen: (*self._top_margins(seen), self._with_probabilities(seen, method)[1])
-        )
-        return found
+        return self._of_seen(X, lambda seen: (*self._top_margins(seen), self._with_probabilities(seen, method)[1]))
 
     def seen_rows(self, X: _core.Matrix, scored: bool = False) -> Iterator[_core.Matrix]:
         """Yield the rows as the learner sees them, some at a time.
@@ -314,8 +303,7 @@ class Predictor(Posterior):
     def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the standard deviations of :meth:`logits_of`, in its shape."""
         deviation = np.sqrt(self._margin_distribution(X)[1])
-        scaled: np.ndarray = deviation.reshape(len(deviation), -1) * self._slopes(X)
-        return scaled
+        return deviation.reshape(len(deviation), -1) * self._slopes(X)
 
     def slope(self, X: _core.Matrix, label: int = 0) -> float:
         """Return the factor from a score of a single row, that of a label if there are any, to :meth:`logits_of`."""
@@ -328,14 +316,12 @@ class Predictor(Posterior):
         shrunk = np.ones(variance.shape)
         if task.moderates:
             shrunk = calibration.moderated(shrunk, variance, self.settings.prior_variance)
-        slopes: np.ndarray = shrunk.reshape(len(shrunk), -1) * task.slopes(self.state["calibration"])
-        return slopes
+        return shrunk.reshape(len(shrunk), -1) * task.slopes(self.state["calibration"])
 
     def _moderated(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores as they are and shrunk where they are uncertain, without a threshold: (n, columns) each."""
         if self.covariance.checks_rows:
-            found: tuple[np.ndarray, np.ndarray] = self._checking(self.covariance.moderated, X)
-            return found
+            return self._checking(self.covariance.moderated, X)
         scores = self._scores(X)
         variance = self._top_variances(X, scores) if self.task.several else self._variances(X)
         return scores, calibration.moderated(scores, variance, self.settings.prior_variance)
@@ -349,8 +335,7 @@ class Predictor(Posterior):
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         if self.covariance.checks_rows:
-            scores: np.ndarray = self._checking(self.covariance.scores, X)
-            return scores
+            return self._checking(self.covariance.scores, X)
         state, size = self._reaching(X)
         return self.covariance.scores(state, X, size)
 

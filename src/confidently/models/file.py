@@ -320,8 +320,7 @@ def _check_kind_of_file(path: str | os.PathLike[str], content: bytes) -> None:
 def _metadata(content: bytes) -> dict[str, str]:
     """Return the metadata of a sound safetensors file: those of the JSON text whose size the first eight bytes say."""
     size = int.from_bytes(content[:8], "little")
-    found: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
-    return found
+    return json.loads(content[8 : 8 + size]).get("__metadata__") or {}
 
 
 @contextmanager

@@ -60,8 +60,7 @@ class Gaussian:
     def mean(self) -> np.ndarray:
         if self.dense:
             return np.linalg.solve(self.precision, self.shift[..., None])[..., 0]
-        mean: np.ndarray = self.shift / self.precision
-        return mean
+        return self.shift / self.precision
 
     def is_proper(self) -> bool:
         """Return whether the precision is positive definite, which it need not be after a subtraction."""
@@ -95,8 +94,6 @@ def inverse(matrices: np.ndarray, dense: bool) -> np.ndarray:
 def nonnegative(matrices: np.ndarray, dense: bool) -> np.ndarray:
     """Return diagonals, or symmetric matrices, with 0 in the place of negative numbers or eigenvalues."""
     if not dense:
-        found: np.ndarray = np.maximum(matrices, 0.0)
-        return found
+        return np.maximum(matrices, 0.0)
     values, vectors = np.linalg.eigh(matrices)
-    found = (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    return found
+    return (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)

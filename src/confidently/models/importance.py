@@ -117,8 +117,7 @@ def _mean_squares(model: Model, member: Learner | Generative) -> np.ndarray:
         squares = (centered**2).mean(axis=1) * (4.0 if member.n_classes == 2 else 1.0)  # a margin is their difference
         counts = member.state.get(FREQUENCY)
         often = np.ones(len(squares)) if counts is None else counts.sum(axis=1)
-        found: np.ndarray = squares * often / (often.sum() or 1.0)  # rows have unit norm
-        return found
+        return squares * often / (often.sum() or 1.0)  # rows have unit norm
     views = () if member.view is None else member.view.views
     if views and isinstance(views[-1], Cosines):
         squares, before = _of_cosines(member, views[-1]), Chain(views[:-1])
@@ -148,8 +147,7 @@ def _gained(member: Learner) -> np.ndarray:
         precision = np.diagonal(np.linalg.inv(member.covariance_matrix()), axis1=1, axis2=2)
         if len(precision) in (1, len(prior)):
             return np.maximum(precision - prior, 0.0)
-    gained: np.ndarray = np.maximum(1.0 / member.variance() - prior, 0.0)
-    return gained
+    return np.maximum(1.0 / member.variance() - prior, 0.0)
 
 
 def _of_cosines(member: Learner, view: Cosines) -> np.ndarray:
@@ -162,8 +160,7 @@ def _of_cosines(member: Learner, view: Cosines) -> np.ndarray:
 
     def scores(along: np.ndarray, length: np.ndarray) -> np.ndarray:
         turned = along / np.sqrt(length)[:, None] if view.unit_norm else along
-        score: np.ndarray = np.cos(turned + phase) @ weights.T
-        return score
+        return np.cos(turned + phase) @ weights.T
 
     before = scores(along, length)
     for j, direction in enumerate(directions):

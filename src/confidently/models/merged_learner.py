@@ -139,8 +139,7 @@ def _mean_of_round(
             gain = (part.updates - base.updates).sum() * (move != 0.0)
         gained_mean += (gain + least) * move
         total += gain
-    merged_mean: np.ndarray = start + np.divide(gained_mean, total, out=np.zeros_like(start), where=total > 0.0)
-    return merged_mean
+    return start + np.divide(gained_mean, total, out=np.zeros_like(start), where=total > 0.0)
 
 
 def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:
@@ -151,13 +150,11 @@ def _on_diagonal(extra: np.ndarray, like: Gaussian) -> np.ndarray:
         return extra
     if len(like.precision) == 1:  # one matrix for all columns
         extra = extra.max(axis=0, keepdims=True)
-    found: np.ndarray = extra[..., None] * np.eye(extra.shape[-1])
-    return found
+    return extra[..., None] * np.eye(extra.shape[-1])
 
 
 def _added(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
-    total: np.ndarray = base + sum(count - base for count in counts)
-    return total
+    return base + sum(count - base for count in counts)
 
 
 def check_continued(base: Part, parts: Sequence[Part]) -> None:

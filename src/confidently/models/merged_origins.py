@@ -90,8 +90,7 @@ def _unexplained(part: Part) -> np.ndarray:
     """Return the sum of error^2/spread of one pass over the rows of a part, shape (K,)."""
     found = part.gaussian(part.last())
     squares = Targets.of(part.calibration).squares / part.space.settings.rule.noise_variance()
-    found_errors: np.ndarray = squares - (found.shift * found.mean).sum(axis=1)
-    return found_errors
+    return squares - (found.shift * found.mean).sum(axis=1)
 
 
 def _is_exact(base: Part, settings: Settings) -> bool:

@@ -67,8 +67,7 @@ class SavedModel(ABC):
     @property
     def n_features(self) -> int:
         """The number of features, those included that were left out."""
-        n: int = self.learner.n_features if self.touched is None else self.touched.n_features
-        return n
+        return self.learner.n_features if self.touched is None else self.touched.n_features
 
     @abstractmethod
     def packed(self) -> State:
@@ -153,8 +152,7 @@ class Model(SavedModel):
     @property
     def multiclass(self) -> str | None:
         """The task that was chosen for three or more classes, if one was."""
-        found: str | None = self.estimator.get("multiclass", "joint")
-        return found
+        return self.estimator.get("multiclass", "joint")
 
     @property
     def calibration(self) -> str | None:
@@ -229,8 +227,7 @@ class Model(SavedModel):
 
 def calibration_of(estimator: Mapping[str, Any]) -> str | None:
     """Return what calibrates probabilities by the estimator's entries in a model file; ``None``: nothing does."""
-    found: str | None = estimator.get("calibration", "progressive")
-    return found
+    return estimator.get("calibration", "progressive")
 
 
 def _is_of_rows(view: View) -> bool:

@@ -257,12 +257,10 @@ def _marginal(estimator: Any, column: int) -> Marginal:
     check_is_fitted(estimator)
     if not 0 <= column < (rows := len(estimator.coef_)):
         raise ValueError(f"column must be in 0 to {rows - 1}, a row of coef_, got {column}")
-    found: Marginal = estimator.marginal(estimator.classes_[column])
-    return found
+    return estimator.marginal(estimator.classes_[column])
 
 
 def _margins(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the margins of points with two features under drawn weights of two classes: (draws, points)."""
     own = weights[:, 0]
-    margins: np.ndarray = own[:, :2] @ points.T + own[:, 2:].sum(axis=1, keepdims=True)
-    return margins
+    return own[:, :2] @ points.T + own[:, 2:].sum(axis=1, keepdims=True)

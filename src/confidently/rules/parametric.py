@@ -53,8 +53,7 @@ class Parametric:
         known = vars(self)
         if "_hash" not in known:
             known["_hash"] = hash((type(self), *self.get_params().values()))
-        found: int = known["_hash"]
-        return found
+        return known["_hash"]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"

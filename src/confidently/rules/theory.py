@@ -82,8 +82,7 @@ def confidence_loss_derivative(margin: ArrayLike, phi: float) -> np.ndarray:
     check_number("confidence_loss", "phi", phi, POSITIVE)
     t = np.asarray(margin, dtype=np.float64)
     slope = t * phi**4 / (4 * _root(t, phi)) - (1 + phi**2 / 2)
-    derivative: np.ndarray = 2 * _excess(t, phi) * slope / (phi**2 * (1 + phi**2))
-    return derivative
+    return 2 * _excess(t, phi) * slope / (phi**2 * (1 + phi**2))
 
 
 def _root(t: np.ndarray, phi: float) -> np.ndarray:

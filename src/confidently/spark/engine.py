@@ -130,8 +130,7 @@ def merged(base: Any, found: dict[int, Any], n: int, job: Job) -> Learned | Fail
     if len(found) < n:
         return Failure(DataError(CHANGED.format(partition="a partition")))
     results = [found[place] for place in sorted(found)]
-    one: Learned | Failure = results[0] if n == 1 else merge_learned(base, results, job)
-    return one
+    return results[0] if n == 1 else merge_learned(base, results, job)
 
 
 def _row(place: int, learned: Any) -> pa.RecordBatch:

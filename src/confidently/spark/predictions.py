@@ -156,10 +156,8 @@ class OfEstimators:
 def _numbers(estimator: Any, matrix: Any, learner: Any, method: str, coverage: float) -> np.ndarray:
     if method == "predict_variance":
         _, deviations = estimator._apply("predict_std", matrix, learner, coverage)
-        squares: np.ndarray = np.square(deviations)
-        return squares
-    found: np.ndarray = estimator._apply(method, matrix, learner, coverage)
-    return found
+        return np.square(deviations)
+    return estimator._apply(method, matrix, learner, coverage)
 
 
 def _of_classes(estimator: Any, matrix: Any, learner: Any, method: str, coverage: float) -> Any:

@@ -135,8 +135,7 @@ class ClassMeans(Generative):
             t_k = min(1, max(n_k, 2 (n - a_k)/K)/max(1, min(n/K, 100)))
         """
         rows, known = self.state[ROWS], self.state[ROWS][None, 1:]
-        found: np.ndarray = _trusted(rows[:1], known, self.state[SINCE])[0]
-        return found
+        return _trusted(rows[:1], known, self.state[SINCE])[0]
 
     @property
     def may_have_late(self) -> bool:
@@ -193,21 +192,18 @@ class ClassMeans(Generative):
         excess = rows * self._factor * self._squares()[1] - d
         sum_of_distances = _core.rows_of_distance * _core.first_distance * d + excess[rows > 0.0].sum()
         distance = max(sum_of_distances / (all_rows + _core.rows_of_distance), d / _core.most_at_center)
-        part: np.ndarray = rows / (rows + d / distance)
-        return part
+        return rows / (rows + d / distance)
 
     def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
         weights = self.state[DIRECTIONS][columns]
-        found: np.ndarray = self._factor * self._drawn() * (weights[:, 1:] - weights[:, :1])
-        return found
+        return self._factor * self._drawn() * (weights[:, 1:] - weights[:, :1])
 
     def by_class(self) -> np.ndarray:
         part, rows = self._drawn(), self.state[ROWS]
         products, squares = self._squares()
         frequency = _core.frequency_factor * np.log((rows[1:] + 1.0) / (rows[0] + self.n_classes))
         linear = self.state[SQUARES][0] - products
-        found: np.ndarray = self._factor * (part * linear - 0.5 * part**2 * squares) + frequency
-        return found
+        return self._factor * (part * linear - 0.5 * part**2 * squares) + frequency
 
     # --- as plain data -------------------------------------------------------------------------------------------
 

@@ -101,8 +101,7 @@ class Following(Racing):
 
 def woken_share() -> np.ndarray:
     """Return the shares of windows that begin where the longest has had all."""
-    share: np.ndarray = (1.0 - AWAKE) * LONGEST + AWAKE / WINDOWS
-    return share
+    return (1.0 - AWAKE) * LONGEST + AWAKE / WINDOWS
 
 
 def with_copy(array: np.ndarray, k: int, at: int, axes: Sequence[int]) -> np.ndarray:

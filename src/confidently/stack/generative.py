@@ -106,8 +106,7 @@ class Generative:
         """Return what each feature of a row adds to the score of one class minus that of another."""
         by_class = self.class_weights(columns)
         length = np.linalg.norm(values)
-        added: np.ndarray = values / (length or 1.0) * (by_class[:, plus] - by_class[:, minus])
-        return added
+        return values / (length or 1.0) * (by_class[:, plus] - by_class[:, minus])
 
     def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
         """Return the weights of features of rows of unit norm in the scores, shape (features, classes)."""

@@ -81,14 +81,12 @@ class LabelStack(Stack):
     @property
     def member_weights(self) -> np.ndarray:
         """The mean over the labels of the members' weights, shape (members,)."""
-        weights: np.ndarray = self.state[WEIGHTS].mean(axis=0)
-        return weights
+        return self.state[WEIGHTS].mean(axis=0)
 
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of a label's weights around :attr:`member_weights`, shape (members,)."""
         spread = super().weight_deviations() ** 2 + (self.state[WEIGHTS] - self.member_weights) ** 2
-        deviations: np.ndarray = np.sqrt(spread.mean(axis=0))
-        return deviations
+        return np.sqrt(spread.mean(axis=0))
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"multilabel": True}
@@ -139,8 +137,7 @@ class LabelStack(Stack):
         return self.decided(scores, probabilities if self.decides_by_probability(method) else None)
 
     def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        mixed: np.ndarray = np.einsum("kg,gnk->nk", weights, scores)
-        return mixed
+        return np.einsum("kg,gnk->nk", weights, scores)
 
     def _probabilities(self, decision: np.ndarray) -> np.ndarray:
         p = sigmoid(decision.ravel())[:, 1]
@@ -153,5 +150,4 @@ class LabelStack(Stack):
         """Return the Jensen-Shannon divergence of the members about the label that they disagree on most, (n,)."""
         logits = self.logits(X)
         p = self._probabilities(logits)
-        most: np.ndarray = divergence(np.stack([1.0 - p, p], axis=-1)).max(axis=1, initial=0.0)
-        return most
+        return divergence(np.stack([1.0 - p, p], axis=-1)).max(axis=1, initial=0.0)

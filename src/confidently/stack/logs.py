@@ -88,8 +88,7 @@ def take(own: np.ndarray, outputs: np.ndarray, targets: np.ndarray, weight: np.n
 def numbers(own: np.ndarray, means: np.ndarray) -> np.ndarray:
     """Return the predictions of targets, given those of logarithms, shape (members, n)."""
     limit, factors = limit_and_factors(own)
-    found: np.ndarray = factors[:, None] * np.exp(np.minimum(means, limit))
-    return found
+    return factors[:, None] * np.exp(np.minimum(means, limit))
 
 
 def limit_and_factors(own: np.ndarray) -> tuple[float, np.ndarray]:
@@ -118,15 +117,13 @@ def _floor(y: np.ndarray) -> float:
 
 
 def _logs(y: np.ndarray, floor: float) -> np.ndarray:
-    logs: np.ndarray = np.log(np.maximum(y, floor))
-    return logs
+    return np.log(np.maximum(y, floor))
 
 
 def _factor(of_targets: np.ndarray, of_exponentials: np.ndarray) -> np.ndarray:
     known = of_exponentials > 0.0
     ratio = np.divide(of_targets, of_exponentials, out=np.ones_like(of_exponentials), where=known)
-    factor: np.ndarray = np.clip(ratio, *FACTORS)
-    return factor
+    return np.clip(ratio, *FACTORS)
 
 
 def _skewness(y: np.ndarray) -> float:

@@ -201,8 +201,7 @@ class Members(Following, Promising):
     def sizes(self) -> np.ndarray:
         """Return the largest absolute weight of every feature in any member."""
         sizes = [member.sizes() for member in self.members if isinstance(member, Learner)]
-        found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
-        return found
+        return np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
 
     @property
     def rows_to_prepare(self) -> int:

@@ -84,8 +84,7 @@ class NaiveBayes(Generative):
 
     def by_class(self) -> np.ndarray:
         rows = self.state[ROWS]
-        found: np.ndarray = 0.1 * np.log((rows + 1.0) / (rows.sum() + self.n_classes))
-        return found
+        return 0.1 * np.log((rows + 1.0) / (rows.sum() + self.n_classes))
 
     # --- as plain data -------------------------------------------------------------------------------------------
 

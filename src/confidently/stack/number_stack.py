@@ -179,8 +179,7 @@ class NumberStack(Choosing):
     @property
     def member_weights(self) -> np.ndarray:
         """The mean over the numbers of the members' weights, shape (members,)."""
-        mean: np.ndarray = np.mean([mixture[WEIGHTS] for mixture in mixtures(self.state)], axis=0)
-        return mean
+        return np.mean([mixture[WEIGHTS] for mixture in mixtures(self.state)], axis=0)
 
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,), given that their sum is 1.
@@ -190,8 +189,7 @@ class NumberStack(Choosing):
         """
         found, mean = mixtures(self.state), self.member_weights
         spread = [self._weight_variances(mixture) + (mixture[WEIGHTS] - mean) ** 2 for mixture in found]
-        deviations: np.ndarray = np.sqrt(np.mean(spread, axis=0))
-        return deviations
+        return np.sqrt(np.mean(spread, axis=0))
 
     def _weight_variances(self, mixture: State) -> np.ndarray:
         counted = np.arange(len(self.members)) < self._bases  # in the sum
@@ -228,8 +226,7 @@ class NumberStack(Choosing):
     @property
     def shares(self) -> np.ndarray:
         """The shares of the windows of the whole mixture; those before are of the mixtures before each rest."""
-        share: np.ndarray = self.state[SHARE][..., -1, :]
-        return share
+        return self.state[SHARE][..., -1, :]
 
     @property
     def targets(self) -> Targets:
@@ -399,8 +396,7 @@ class NumberStack(Choosing):
         self, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
     ) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        found: str | None = self.conformal.shortage(self.targets, coverage, values)
-        return found
+        return self.conformal.shortage(self.targets, coverage, values)
 
     def intervals(
         self, found: Prediction, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None

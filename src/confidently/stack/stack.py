@@ -237,8 +237,7 @@ class Stack(Choosing):
     def _conformity(self, X: _core.Matrix) -> np.ndarray | None:
         if self.task.multilabel:
             return None
-        found: np.ndarray = self.conformal.conformity(self.probabilities(X))
-        return found
+        return self.conformal.conformity(self.probabilities(X))
 
     def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:
         """Return the numbers of the most probable classes by their scores."""
@@ -293,8 +292,7 @@ class Stack(Choosing):
         weights = self.state[OWN][..., -1, :]
         variances = self._weight_covariances()[..., -1, :, :].diagonal(axis1=-2, axis2=-1)
         rows = np.minimum(self.state[ROWS] / 2.0, _core.longest_memory)[:, None]
-        costs: np.ndarray = (weights**2 / (2.0 * variances * rows)).sum(axis=0)
-        return costs
+        return (weights**2 / (2.0 * variances * rows)).sum(axis=0)
 
     @property
     def at_stake(self) -> float:
@@ -331,10 +329,7 @@ class Stack(Choosing):
 
     def _weight_covariances(self) -> np.ndarray:
         """Return the covariance of the members' weights in each window, shape (windows, members, members)."""
-        covariances: np.ndarray = np.linalg.inv(
-            self.state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
-        )
-        return covariances
+        return np.linalg.inv(self.state[HESSIAN] + _core.weight_precision * np.eye(len(self.members)))
 
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,).
@@ -346,8 +341,7 @@ class Stack(Choosing):
         state = self.state
         variances = self._weight_covariances().diagonal(axis1=-2, axis2=-1)
         variances = variances + (state[OWN] - state[WEIGHTS][..., None, :]) ** 2
-        deviations: np.ndarray = np.sqrt((state[SHARE][..., None, :] @ variances)[..., 0, :])
-        return deviations
+        return np.sqrt((state[SHARE][..., None, :] @ variances)[..., 0, :])
 
 
 def _of_late(trust: np.ndarray) -> np.ndarray:
@@ -369,11 +363,9 @@ def _with_late(logits: np.ndarray, means: int, trust: np.ndarray) -> np.ndarray:
 
 def divergence(p: np.ndarray) -> np.ndarray:
     """Return the Jensen-Shannon divergence of the members' distributions, which are along the last axis."""
-    found: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
-    return found
+    return np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:
     """Return the entropy of distributions along the last axis."""
-    entropy: np.ndarray = -(p * np.log(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1)
-    return entropy
+    return -(p * np.log(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1)

@@ -26,8 +26,7 @@ class Binary(Task):
         return 1
 
     def by_output(self, columns: np.ndarray) -> np.ndarray:
-        found: np.ndarray = columns[..., 0]
-        return found
+        return columns[..., 0]
 
     def variances_by_output(self, columns: np.ndarray) -> np.ndarray:
         return self.by_output(columns)

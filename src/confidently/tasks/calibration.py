@@ -278,8 +278,7 @@ def _merged_corrections(maps: np.ndarray) -> np.ndarray:
 
 def inside(p: np.ndarray) -> np.ndarray:
     """Return probabilities clipped so that none is 0 or 1."""
-    clipped: np.ndarray = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
-    return clipped
+    return np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
 
 
 def values(calibration: np.ndarray, size: int, several: bool) -> Iterator[tuple[str, np.ndarray, Range]]:

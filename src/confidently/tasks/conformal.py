@@ -231,8 +231,7 @@ def followed(levels: np.ndarray, error: float) -> np.ndarray:
     said, knots = np.concatenate([ends[0], said, ends[1]], axis=-1), np.array([0.0, *ERRORS[::-1], 1.0])
     at = int(np.searchsorted(knots[1:-1], error, side="right"))
     part = (error - knots[at]) / (knots[at + 1] - knots[at])
-    found: np.ndarray = said[..., at] + part * (said[..., at + 1] - said[..., at])
-    return found
+    return said[..., at] + part * (said[..., at + 1] - said[..., at])
 
 
 def untrained_levels() -> np.ndarray:
@@ -279,8 +278,7 @@ class ConformalSets:
     def shares(self) -> np.ndarray:
         """The share of each class in all rows, of any age, shape (classes,); all alike before the first row."""
         rows = of_classes(self._state)[:, LEVELS + 2]
-        found: np.ndarray = rows / rows.sum() if rows.any() else np.full(len(rows), 1.0 / len(rows))
-        return found
+        return rows / rows.sum() if rows.any() else np.full(len(rows), 1.0 / len(rows))
 
     @property
     def alarms(self) -> int:

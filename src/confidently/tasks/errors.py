@@ -57,8 +57,7 @@ def rows_seen(state: np.ndarray) -> int:
 
 def rows(state: np.ndarray) -> np.ndarray:
     """Return how many errors count, shape (numbers,): old ones less."""
-    found: np.ndarray = _bins(state).sum(axis=1)
-    return found
+    return _bins(state).sum(axis=1)
 
 
 def limits(state: np.ndarray, coverage: float) -> np.ndarray:
@@ -71,8 +70,7 @@ def limits(state: np.ndarray, coverage: float) -> np.ndarray:
 def _bins(state: np.ndarray) -> np.ndarray:
     """Return the weights of the standardized errors, shape (numbers, bins)."""
     own = state.reshape(-1, SIZE)
-    found: np.ndarray = own[:, BINS:LOW] / own[:, [GAIN]]
-    return found
+    return own[:, BINS:LOW] / own[:, [GAIN]]
 
 
 def together(states: Sequence[np.ndarray], numbers: int) -> np.ndarray:

@@ -74,8 +74,7 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
 def _mean(numbers: np.ndarray, evidence: np.ndarray) -> np.ndarray:
     """Return the mean over the first axis by the evidence."""
     weights = evidence + np.finfo(np.float64).tiny
-    mean: np.ndarray = (weights * numbers).sum(axis=0) / weights.sum(axis=0)
-    return mean
+    return (weights * numbers).sum(axis=0) / weights.sum(axis=0)
 
 
 def values(state: np.ndarray) -> Values:
@@ -127,8 +126,7 @@ class ConformalIntervals:
         """Return the probabilities below and above an interval, as changed by misses, shape (numbers, 2)."""
         tail = 0.5 * (1.0 - coverage)
         found = [[followed(own[start : start + LEVELS], tail) for start in (LOW, HIGH)] for own in self._state]
-        tails: np.ndarray = np.clip(np.array(found), 0.0, 0.5)
-        return tails
+        return np.clip(np.array(found), 0.0, 0.5)
 
     def shortage(self, targets: Targets, coverage: float, values: Sequence[str] | None = None) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not.

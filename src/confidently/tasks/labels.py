@@ -74,8 +74,7 @@ class Labels(Task):
             assert scores is not None
             return scores > 0
         assert calibration is not None  # which probabilities are of
-        relevant: np.ndarray = probabilities > self.least_probability(calibration)
-        return relevant
+        return probabilities > self.least_probability(calibration)
 
     def least_probability(self, calibration: np.ndarray) -> float:
         threshold = progressive.label_threshold(calibration)
@@ -87,8 +86,7 @@ class Labels(Task):
 
     def logits(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         lines, within = calibration.reshape(-1, len(INITIAL_LABEL)), (-progressive.LARGEST, progressive.LARGEST)
-        found: np.ndarray = np.clip(self.by_output(scores), *within) * lines[:, 0] + lines[:, 1]
-        return found
+        return np.clip(self.by_output(scores), *within) * lines[:, 0] + lines[:, 1]
 
     def slopes(self, calibration: np.ndarray) -> np.ndarray:
         return calibration.reshape(-1, len(INITIAL_LABEL))[:, 0]
@@ -117,16 +115,14 @@ class RankedLabels(Labels):
 
     def less_threshold(self, columns: np.ndarray, axis: int = -1) -> np.ndarray:
         threshold, labels = np.split(columns, [1], axis)
-        found: np.ndarray = labels - threshold
-        return found
+        return labels - threshold
 
     def by_output(self, columns: np.ndarray) -> np.ndarray:
         return self.less_threshold(columns)
 
     def variances_by_output(self, columns: np.ndarray) -> np.ndarray:
         """Return those of the labels; covariances compute them less the threshold already."""
-        found: np.ndarray = columns[..., 1:]
-        return found
+        return columns[..., 1:]
 
 
 class SeparateLabels(Labels):

@@ -73,5 +73,4 @@ def combined(conformity: np.ndarray | None, rarities: Sequence[np.ndarray], rows
     if conformity is not None:
         part = min(max(ROWS_SHOWN / max(rows, 1.0), LEAST_PART), LARGEST_PART)
         found = np.minimum(found / part, conformity / (1.0 - part))
-    found = np.minimum(found, 1.0)
-    return found
+    return np.minimum(found, 1.0)

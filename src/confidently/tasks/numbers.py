@@ -98,8 +98,7 @@ class OffsetNumbers(Numbers):
 
     def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
         if rule.counts:
-            log_mean: np.ndarray = np.log((targets.weight * targets.mean + 0.5) / (targets.weight + 0.5))
-            return log_mean
+            return np.log((targets.weight * targets.mean + 0.5) / (targets.weight + 0.5))
         return targets.mean
 
 

@@ -21,8 +21,7 @@ def corrected(p: np.ndarray, shares: np.ndarray, own: np.ndarray) -> np.ndarray:
     ratio = np.divide(shares, own, out=np.zeros_like(own), where=own > 0.0)
     found = p * ratio
     total = found.sum(axis=1, keepdims=True)
-    shifted: np.ndarray = np.divide(found, total, out=np.broadcast_to(shares, p.shape).copy(), where=total > 0.0)
-    return shifted
+    return np.divide(found, total, out=np.broadcast_to(shares, p.shape).copy(), where=total > 0.0)
 
 
 def shares(p: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -118,14 +118,12 @@ class Targets(NamedTuple):
 
     def noise_factor(self) -> np.ndarray:
         """Return the mean of error^2/spread, 1 before the first prediction."""
-        factor: np.ndarray = np.where(self.predicted > 0, self.noise / np.maximum(self.predicted, 1.0), 1.0)
-        return factor
+        return np.where(self.predicted > 0, self.noise / np.maximum(self.predicted, 1.0), 1.0)
 
     def unit(self) -> np.ndarray:
         """Return the unit in which rules have their parameters: the standard deviation, or 1 while all are equal."""
         variance = np.divide(self.squares, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
-        deviation: np.ndarray = np.sqrt(np.where(variance > 0, variance, 1.0))
-        return deviation
+        return np.sqrt(np.where(variance > 0, variance, 1.0))
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -155,20 +153,17 @@ class Targets(NamedTuple):
 
     def clipped(self, means: np.ndarray) -> np.ndarray:
         """Return predictions of shape (n, K) within the bounds."""
-        found: np.ndarray = np.clip(means, *self.bounds)
-        return found
+        return np.clip(means, *self.bounds)
 
     @property
     def are_integers(self) -> np.ndarray:
         """Whether all targets so far were, shape (K,)."""
-        found: np.ndarray = (self.weight > 0) & (self.kinds[:, -1] == 0)
-        return found
+        return (self.weight > 0) & (self.kinds[:, -1] == 0)
 
     @property
     def errors(self) -> np.ndarray:
         """The standardized errors that count, shape (K,): old ones less; predictions, if all were exact."""
-        found: np.ndarray = np.where(self.noise > 0, self.bins.sum(axis=1), self.predicted)
-        return found
+        return np.where(self.noise > 0, self.bins.sum(axis=1), self.predicted)
 
 
 def shortage(errors: np.ndarray, coverage: float) -> str | None:
@@ -256,8 +251,7 @@ class Prediction(NamedTuple):
 
 def deviation(found: Prediction, targets: Targets) -> np.ndarray:
     """Return the standard deviation of targets around their predictions in training, shape (n, K)."""
-    sd: np.ndarray = np.sqrt(found.spread * targets.noise_factor())
-    return sd
+    return np.sqrt(found.spread * targets.noise_factor())
 
 
 def variance_factor(rule: Rule, targets: Targets, calibrated: bool) -> np.ndarray:
@@ -277,8 +271,7 @@ def variance_factor(rule: Rule, targets: Targets, calibrated: bool) -> np.ndarra
 
 def standard_deviation(rule: Rule, targets: Targets, found: Prediction, calibrated: bool) -> np.ndarray:
     """Return the standard deviation of targets, shape (n, K): of the errors in training, or of the model's noise."""
-    sd: np.ndarray = np.sqrt(found.spread * variance_factor(rule, targets, calibrated))
-    return sd
+    return np.sqrt(found.spread * variance_factor(rule, targets, calibrated))
 
 
 def _knows_noise(rule: Rule) -> bool:
@@ -350,8 +343,7 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
 
     def added(name: str) -> np.ndarray:
         before: np.ndarray = getattr(start, name)
-        total: np.ndarray = before + sum(getattr(own, name) - before for own in known)
-        return total
+        return before + sum(getattr(own, name) - before for own in known)
 
     bins = start.bins + sum(np.maximum(own.bins - start.bins, 0.0) for own in known)
     before = start.kinds[:, 2:] * (start.weight > 0)[:, None]
@@ -374,8 +366,7 @@ def upgraded(calibration: np.ndarray, n_outputs: int) -> np.ndarray:
 
 def _group_sums(bins: np.ndarray) -> np.ndarray:
     """Return the sums of groups of the bins of each number."""
-    sums: np.ndarray = bins.reshape(len(bins), TARGET_GROUPS, -1).sum(axis=2)
-    return sums
+    return bins.reshape(len(bins), TARGET_GROUPS, -1).sum(axis=2)
 
 
 def values(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:

@@ -113,8 +113,7 @@ class Task:
         """Return the one object of the class, so that tasks may be compared by identity."""
         if "only" not in vars(cls):
             cls.only = super().__new__(cls)
-        found: Self = vars(cls)["only"]
-        return found
+        return vars(cls)["only"]
 
     def __eq__(self, other: object) -> bool:
         """Compare by identity; with a name, which would be unequal without a word, raise ``TypeError``."""
@@ -141,8 +140,7 @@ class Task:
     @property
     def compiled(self) -> _core.Task:
         """The task in the compiled core."""
-        found: _core.Task = getattr(_core.Task, self.name.replace("-", "_"))
-        return found
+        return getattr(_core.Task, self.name.replace("-", "_"))
 
     def check_rule(self, rule: Rule) -> None:
         """Raise ``ValueError`` unless a rule can have this task."""

@@ -30,8 +30,7 @@ class Bags:
     def lengths(self) -> np.ndarray:
         """Number of words of each document, repetitions counted."""
         sums = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        lengths: np.ndarray = sums[self.start[1:]] - sums[self.start[:-1]]
-        return lengths
+        return sums[self.start[1:]] - sums[self.start[:-1]]
 
     def rows(self, order: np.ndarray) -> Bags:
         """The documents of these numbers, in this order."""

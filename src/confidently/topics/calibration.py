@@ -66,15 +66,13 @@ def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.nd
         gradient = weight @ (mean - own) + PRIOR_PRECISION[0] * (a[0] - 1.0)
         return np.array([gradient / (weight @ np.maximum(variance, 0.0) + PRIOR_PRECISION[0])])
 
-    slope: np.ndarray = np.maximum(_newton(cost, step, np.ones(1)), MIN_SLOPE)
-    return slope
+    return np.maximum(_newton(cost, step, np.ones(1)), MIN_SLOPE)
 
 
 def logistic(t: np.ndarray) -> np.ndarray:
     """Return 1/(1 + exp(-t)), without overflow."""
     e = np.exp(-np.abs(t))
-    p: np.ndarray = np.where(t >= 0, 1.0, e) / (1.0 + e)
-    return p
+    return np.where(t >= 0, 1.0, e) / (1.0 + e)
 
 
 def probability(u: np.ndarray, ab: np.ndarray) -> np.ndarray:

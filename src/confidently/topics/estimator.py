@@ -320,8 +320,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         _warn_of_collapse(scores, labels)
         if labels:
             return (scores > 0).astype(int)
-        predicted: np.ndarray = self.classes_[predicted_numbers(scores)]
-        return predicted
+        return self.classes_[predicted_numbers(scores)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of every class, in rows that sum to 1; multilabel: that of every label.
@@ -419,8 +418,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         least = learned.least_probability(risk)
         if least > 1.0:
             warn(f"abstain: every document is left unanswered: {NO_ANSWERS.format(risk)}")
-        found: np.ndarray = self.predict_proba(X).max(axis=1) < least
-        return found
+        return self.predict_proba(X).max(axis=1) < least
 
     def _calibrated(self, method: str) -> ConformalSets:
         """Return what was learned of the probabilities of true classes."""

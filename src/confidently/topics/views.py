@@ -84,8 +84,7 @@ def relevances(topics: np.ndarray, weight: float) -> np.ndarray:
     check_number("words", "relevance", weight, Range(0.0, 1.0, closed_low=True, closed_high=True))
     in_topic = np.log(topics / topics.sum(axis=-1, keepdims=True))
     overall = topics.sum(axis=-2, keepdims=True)
-    relevant: np.ndarray = in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
-    return relevant
+    return in_topic - (1.0 - weight) * np.log(overall / overall.sum(axis=-1, keepdims=True))
 
 
 def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVANCE) -> list[TopicsOfClass]:

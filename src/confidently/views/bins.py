@@ -71,8 +71,7 @@ class Bins(FirstValues):
 
     def _sizes(self, kind: np.ndarray) -> np.ndarray:
         """Return how many columns are made of each."""
-        sizes: np.ndarray = np.select([kind == PLAIN, kind == MISSING], [1, self.n + 1], self.n)
-        return sizes
+        return np.select([kind == PLAIN, kind == MISSING], [1, self.n + 1], self.n)
 
     def _starts(self, kind: np.ndarray) -> np.ndarray:
         """Return the first column that is made of each, and behind them their number."""
@@ -109,8 +108,7 @@ class Bins(FirstValues):
         kind = self.learned(part.arrays).kind
         own = self._starts(kind)
         moved = self._starts(self.learned(merged).kind)[part.features] - own[:-1]
-        found: np.ndarray = np.arange(own[-1]) + np.repeat(moved, self._sizes(kind))
-        return found
+        return np.arange(own[-1]) + np.repeat(moved, self._sizes(kind))
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -146,8 +144,7 @@ class Bins(FirstValues):
             numeric.sum() * (self.n + 1) + np.cumsum(~numeric) - 1,
         )
         sizes, starts = self._sizes(own.kind), self._starts(own.kind)
-        places: np.ndarray = np.arange(starts[-1]) + np.repeat(first - starts[:-1], sizes)
-        return places
+        return np.arange(starts[-1]) + np.repeat(first - starts[:-1], sizes)
 
 
 def _interval(edges: np.ndarray, k: int) -> str:

@@ -334,5 +334,4 @@ def _counts(part: Placed, n_features: int, number: dict[int, int]) -> Arrays:
 
 def _added(sums: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return the sums of a base and what each part has added since; of numbers, they may be smaller."""
-    total: np.ndarray = base + sum(own - base for own in sums)
-    return total
+    return base + sum(own - base for own in sums)

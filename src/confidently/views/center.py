@@ -101,8 +101,7 @@ class Center(View):
     def deviations(self, part: Placed, merged: Arrays) -> np.ndarray:
         """Return by how much the means of a part differ from the merged ones; 0 where a part has no values."""
         count, mean = _counts_and_means(part, merged[KINDS])
-        difference: np.ndarray = np.where(count > 0, mean - merged[MEAN], 0.0)
-        return difference
+        return np.where(count > 0, mean - merged[MEAN], 0.0)
 
 
 def _counts_and_means(part: Placed, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -109,8 +109,7 @@ class Cosines(View):
 
     def _direction(self, key: int) -> np.ndarray:
         """Return the direction of a column with a name: a normal number for each cosine."""
-        found: np.ndarray = np.sqrt(self.scale) * np.random.default_rng([self.seed, key]).standard_normal(self.n)
-        return found
+        return np.sqrt(self.scale) * np.random.default_rng([self.seed, key]).standard_normal(self.n)
 
     def _require_memory(self, n_features: int) -> None:
         require_memory(8 * self.n * n_features, "the directions of the cosines", "use fewer of them, or another view")

@@ -90,8 +90,7 @@ class First(View):
 
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
         order = np.argsort(merged[KEPT])
-        found: np.ndarray = order[np.searchsorted(merged[KEPT], _kept_in(part), sorter=order)]
-        return found
+        return order[np.searchsorted(merged[KEPT], _kept_in(part), sorter=order)]
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -109,5 +108,4 @@ def _kept(state: Arrays) -> np.ndarray:
 
 def _kept_in(part: Placed) -> np.ndarray:
     """Return the numbers of a part's kept features in the merged model."""
-    kept: np.ndarray = part.features[part.arrays[KEPT]].astype(NUMBER)
-    return kept
+    return part.features[part.arrays[KEPT]].astype(NUMBER)

@@ -59,5 +59,4 @@ class Idf(View):
         return unit_rows(graph, graph.add("Mul", x, graph.constant(self.factors(state))))
 
     def factors(self, state: Arrays) -> np.ndarray:
-        found: np.ndarray = np.log(2.0 + state[ROWS]) - np.log(1.0 + state[FREQUENCY])
-        return found
+        return np.log(2.0 + state[ROWS]) - np.log(1.0 + state[FREQUENCY])

@@ -75,5 +75,4 @@ class NaiveBayesScale(View):
     def factors(self, state: Arrays) -> np.ndarray:
         packed = self.packed(state, self.n_known(state))
         share = np.log(packed[FREQUENCY] + OF_FEATURE) - np.log(packed[ROWS] + OF_ROWS)
-        found: np.ndarray = FLOOR + share.std(axis=1)
-        return found
+        return FLOOR + share.std(axis=1)

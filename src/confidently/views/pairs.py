@@ -169,8 +169,7 @@ class Pairs(View):
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
         keys = _keys(merged[FIRST], merged[SECOND])
         order = np.argsort(keys)
-        found: np.ndarray = order[np.searchsorted(keys, _keys(*_terms_in(part)), sorter=order)]
-        return found
+        return order[np.searchsorted(keys, _keys(*_terms_in(part)), sorter=order)]
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
@@ -278,8 +277,7 @@ def _terms_in(part: Placed) -> np.ndarray:
 
 def _keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return a number for each term."""
-    keys: np.ndarray = first.astype(np.int64) << 32 | second.astype(np.int64) + 1
-    return keys
+    return first.astype(np.int64) << 32 | second.astype(np.int64) + 1
 
 
 def _pair(pair: Sequence[Any]) -> tuple[str, str]:

@@ -134,13 +134,11 @@ class _Moments(NamedTuple):
 
     def deviation(self, center: np.ndarray) -> np.ndarray:
         """Return the sum of the deviations from a center."""
-        total: np.ndarray = self.weight * (self.mean - center)
-        return total
+        return self.weight * (self.mean - center)
 
     def squares_around(self, center: np.ndarray) -> np.ndarray:
         """Return the sum of the squared deviations from a center."""
-        total: np.ndarray = self.squares + self.weight * (self.mean - center) ** 2
-        return total
+        return self.squares + self.weight * (self.mean - center) ** 2
 
 
 def _moments(part: Placed, kind: np.ndarray) -> _Moments:

@@ -348,8 +348,7 @@ def gained(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """
     if any((own < base).any() for own in counts):
         raise ValueError("the view of the base has counted rows that a model has not; merge the models without a base")
-    total: np.ndarray = base + sum(own - base for own in counts)
-    return total
+    return base + sum(own - base for own in counts)
 
 
 class OtherRows(ValueError):

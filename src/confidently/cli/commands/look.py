@@ -147,8 +147,7 @@ def _rows(files: Sequence[str], reading: ReaderOptions, **how: Any) -> Rows:
 
 def _labels_of(batch: Batch, names: Sequence[Any]) -> list[Any]:
     if batch.targets is not None:
-        found: list[float] = batch.targets.tolist()
-        return found
+        return batch.targets.tolist()
     return [names[number] for number in batch.labels.tolist()]
 
 

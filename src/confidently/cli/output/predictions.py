@@ -136,8 +136,7 @@ def least_probability(model: Model | TopicModel, risk: float) -> float:
     _warn_of_doubt(model, "--max-risk")
     if least > 1.0:
         warn(f"--max-risk: the model abstains from every prediction: {NO_ANSWERS.format(risk)}")
-    found: float = least
-    return found
+    return least
 
 
 def predictions_of(model: Model, requested: Requested) -> Predictions:
@@ -226,13 +225,11 @@ class ClassPredictions(Predictions):
 
     def scores(self, inputs: Any) -> np.ndarray:
         """Return the margin of each row: one per class unless there are two classes."""
-        scores: np.ndarray = self.answering.learner.decision(inputs)
-        return scores
+        return self.answering.learner.decision(inputs)
 
     def distribution(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the variance of each margin."""
-        found: tuple[np.ndarray, np.ndarray] = self.answering.learner.margin_distribution(inputs)
-        return found
+        return self.answering.learner.margin_distribution(inputs)
 
     def with_probabilities(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins and the probability of every class (label); one column each."""
@@ -242,13 +239,11 @@ class ClassPredictions(Predictions):
 
     def decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
         """Return the numbers of the predicted classes, or booleans for labels."""
-        found: np.ndarray = self.answering.learner.decided(scores, proba if self.by_probability else None)
-        return found
+        return self.answering.learner.decided(scores, proba if self.by_probability else None)
 
     def best(self, inputs: Any) -> np.ndarray:
         """Return the numbers of the predicted classes, without the scores of all classes."""
-        found: np.ndarray = self.answering.learner.predict(inputs, self.calibration)
-        return found
+        return self.answering.learner.predict(inputs, self.calibration)
 
     # --- columns -----------------------------------------------------------------------------------------------------
 

@@ -142,8 +142,7 @@ class Lines:
 
     def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind == "number":
-            numbers: list[Any] = cast("np.ndarray", values).tolist()
-            return numbers
+            return cast("np.ndarray", values).tolist()
         if column.kind != "class":
             return [self.text(value) for value in values]
         memory = self.memory

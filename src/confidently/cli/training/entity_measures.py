@@ -53,8 +53,7 @@ class _Answering:
         return (logit(p[:, 1]) if self.task.binary else logit(p)), p
 
     def decided(self, scores: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        found: np.ndarray = probabilities.argmax(axis=1)
-        return found
+        return probabilities.argmax(axis=1)
 
     def number_distribution(self, scores: Any) -> Prediction:
         mean, variance = numbers(self.entities._table, scores)

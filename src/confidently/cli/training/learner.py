@@ -99,8 +99,7 @@ class LearnerTraining(TrainingLoop):
     @property
     def task(self) -> Task:
         """The task: what is predicted."""
-        task: Task = self.learner.learner.task
-        return task
+        return self.learner.learner.task
 
     def resume(self, model: Model) -> None:
         self.learner = self.continued(model)

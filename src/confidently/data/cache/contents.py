@@ -85,8 +85,7 @@ def row_details(given: Mapping[str, Any]) -> RowDetails:
         counts = all(type(number) is int and 0 <= number < 2**63 for number in (first_row, rows, n_columns))
         if counts and 1 <= rows <= 2**31 and type(largest) is float and 0.0 <= largest < inf:
             return RowDetails(first_row, rows, n_columns, largest, [])
-    details: RowDetails = conform(given, RowDetails, "details")
-    return details
+    return conform(given, RowDetails, "details")
 
 
 def kinds_of_rows(header: Header) -> Kinds:

@@ -126,8 +126,7 @@ class CacheWriter:
 
 def kind_of(array: np.ndarray) -> Kind:
     """Return the type of an array as the index has it."""
-    kind: Kind = array.dtype.newbyteorder("<").str  # type: ignore[assignment]
-    return kind
+    return array.dtype.newbyteorder("<").str  # type: ignore[return-value]
 
 
 class CacheHeader:
@@ -276,8 +275,7 @@ def _blocks(given: Any) -> list[Block]:
             Block._make([*numbers, {name: tuple(of) for name, of in arrays.items()}, details])
             for *numbers, arrays, details in given
         ]
-    blocks: list[Block] = conform(given, list[Block], "blocks")
-    return blocks
+    return conform(given, list[Block], "blocks")
 
 
 def _is_usual(block: Any) -> bool:

@@ -145,8 +145,7 @@ def _values_of(array: pa.Array) -> np.ndarray | list[str | None]:
     if types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if is_string(array.type):
-        strings: list[str | None] = array.to_pylist()
-        return strings
+        return array.to_pylist()
     return np.ascontiguousarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 

@@ -137,10 +137,7 @@ def _items(value: Any, kinds: tuple[Any, ...], where: str) -> Iterable[Any]:
 
 
 def _entries(value: Any, where: str) -> Iterable[tuple[str, Any]]:
-    entries: Iterable[tuple[str, Any]] = (
-        value.items() if isinstance(value, dict) else _refuse(value, "an object", where)
-    )
-    return entries
+    return value.items() if isinstance(value, dict) else _refuse(value, "an object", where)
 
 
 def _object(entries: dict[str, Any], kind: Any, where: str) -> Any:

@@ -140,8 +140,7 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
         return io.BytesIO(path.content)
     if is_uri(path):
         system, inside = file_system(os.fspath(path))
-        file: IO[bytes] = system.open_input_file(inside)
-        return file
+        return system.open_input_file(inside)
     standard_input = os.fspath(path) == "-"
     return open(0 if standard_input else path, "rb", buffering=0, closefd=not standard_input)
 

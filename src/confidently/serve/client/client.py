@@ -97,8 +97,7 @@ class Client(RowRequests, DecisionRequests, LabellingRequests, ExchangeRequests,
 
     def snapshot(self) -> dict[str, int]:
         """Write a snapshot of every model of the server; return the event up to which each goes."""
-        found: dict[str, int] = self._server.json("POST", "/v1/snapshot", slow=True)["snapshots"]
-        return found
+        return self._server.json("POST", "/v1/snapshot", slow=True)["snapshots"]
 
     def backup(self, name: str) -> str:
         """Copy the server's log and snapshots into a new folder of its directory; return the path of that."""

@@ -30,8 +30,7 @@ class ExchangeRequests(ModelRequests):
             In the labeling config, the names of the ``Choices`` and of the ``Text`` that they are about.
         """
         query = {"rows": rows, "control": control, "target": target}
-        found: list[dict[str, Any]] = self._server.json("GET", self._path + LABEL_STUDIO, query=query)
-        return found
+        return self._server.json("GET", self._path + LABEL_STUDIO, query=query)
 
     def import_label_studio(
         self, tasks: Iterable[Mapping[str, Any]], *, columns: Sequence[str] = (), control: str | None = None

@@ -77,11 +77,9 @@ def quoted(name: str) -> str:
 
 def json_object(answer: Any) -> dict[str, Any]:
     """Return an answer that is an object; that of nothing is empty."""
-    found: dict[str, Any] = answer or {}
-    return found
+    return answer or {}
 
 
 def listed(answer: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the list that an answer has."""
-    found: list[dict[str, Any]] = answer[name]
-    return found
+    return answer[name]

@@ -163,8 +163,7 @@ def _one(path: str, same: list[Address]) -> Address:
     by_method = {method: address.endpoint for address in same for method in address.methods or ()}
 
     async def answer(request: HTTPRequest) -> Sendable:
-        found: Sendable = await by_method[request.method](request)
-        return found
+        return await by_method[request.method](request)
 
     return Address(path, answer, methods=list(by_method))
 

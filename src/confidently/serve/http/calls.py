@@ -168,8 +168,7 @@ class Call:
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has gone; called after the body was read."""
-        gone: bool = await HTTPRequest(self.scope, self._receive).is_disconnected()
-        return gone
+        return await HTTPRequest(self.scope, self._receive).is_disconnected()
 
     @property
     def is_ndjson(self) -> bool:

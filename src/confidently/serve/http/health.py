@@ -67,8 +67,7 @@ class HealthMetrics(Collector):
 
 
 def _open(engine: Engine) -> Problem | None:
-    found: Problem | None = tried(engine.check_open)
-    return found
+    return tried(engine.check_open)
 
 
 def _gauge(name: str, text: str, label: str, values: dict[str, float]) -> GaugeMetricFamily:

@@ -55,8 +55,7 @@ class DecisionLog:
     def actions(self, number: int) -> bytes:
         """Return a list of actions by its number, as JSON."""
         [(content,)] = self._db.execute("SELECT content FROM lists WHERE number = ?", (number,))
-        found: bytes = content
-        return found
+        return content
 
     def forget(self, event: int) -> None:
         """Delete what a decision has beside its note, with the list if no other decision has it."""
@@ -71,10 +70,9 @@ class DecisionLog:
 
     def activation_of(self, example: int) -> tuple[int, int] | None:
         """Return event and time of the activation of a deferred decision, if there was one."""
-        row: tuple[int, int] | None = self._db.execute(
+        return self._db.execute(
             f"SELECT seq, time FROM events WHERE example = ? AND kind = {Event.ACTIVATED}", (example,)
         ).fetchone()
-        return row
 
     def ids_below(self, model: int, id: str) -> Iterator[str]:
         """Yield what follows an id and a slash in the ids of a model."""

@@ -154,12 +154,11 @@ class EventLog:
 
     def label_of(self, example: int) -> tuple[int, bytes] | None:
         """Return the last label of an example and its event, if it has one: a correction counts, an answer does not."""
-        found: tuple[int, bytes] | None = self._db.execute(
+        return self._db.execute(
             f"SELECT seq, label FROM events WHERE label IS NOT NULL AND (seq = ?1 AND kind = {Event.LEARN} OR seq IN "
             f"(SELECT seq FROM events WHERE example = ?1 AND kind IN {LABELS})) ORDER BY seq DESC LIMIT 1",
             (example,),
         ).fetchone()
-        return found
 
     def history(self, example: int) -> list[tuple[int, Event, bytes | None, bytes | None, int]]:
         """Return event, kind, label, note and time of everything about an example, in order."""

@@ -144,5 +144,4 @@ class Alarms:
 
 def _variance(values: np.ndarray) -> np.ndarray:
     """Return the variances of columns by the differences of neighbors, in which a trend counts little."""
-    found: np.ndarray = np.square(values[1:] - values[:-1]).sum(axis=0) / (2 * (len(values) - 1))
-    return found
+    return np.square(values[1:] - values[:-1]).sum(axis=0) / (2 * (len(values) - 1))

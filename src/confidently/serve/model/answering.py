@@ -64,8 +64,7 @@ class AnsweringModel(HostedModel):
 
     @property
     def task(self) -> Task:
-        found: Task = self.stream.learner.task
-        return found
+        return self.stream.learner.task
 
     @property
     def classes(self) -> list[Any]:
@@ -82,18 +81,15 @@ class AnsweringModel(HostedModel):
 
     @property
     def dtype(self) -> str:
-        found: str = self.stream.learner.dtype
-        return found
+        return self.stream.learner.dtype
 
     @property
     def n_features(self) -> int:
-        found: int = self.stream.learner.n_features
-        return found
+        return self.stream.learner.n_features
 
     @property
     def updates(self) -> int:
-        found: int = self.stream.learner.updates
-        return found
+        return self.stream.learner.updates
 
     @property
     def _known(self) -> int:
@@ -230,8 +226,7 @@ class AnsweringModel(HostedModel):
         if not self._can_answer:
             return [1.0] * len(lines)
         answering = self._ready()
-        found: list[float] = answering.learner.novelty(answering.matrix(self._questions.batch(lines))).tolist()
-        return found
+        return answering.learner.novelty(answering.matrix(self._questions.batch(lines))).tolist()
 
     # --- odd rows -----------------------------------------------------------------------------------------------------
 

@@ -98,8 +98,7 @@ class Asking:
         """Return whether predictions of classes ask; all do until the rows learned can tell."""
         if self._is_fixed or learned.rows * self.share < 1.0:
             return self._all(len(probability))
-        found: np.ndarray = learned.conformity(probability) <= self._level[0]
-        return found
+        return learned.conformity(probability) <= self._level[0]
 
     def of_certainties(self, certainty: Iterable[float]) -> np.ndarray:
         """Return whether predictions ask by their certainty; all do until there are rows enough."""
@@ -110,8 +109,7 @@ class Asking:
             self._sorted = sorted(self._sampled)
         rows = len(self._sorted) + 1
         ranks = np.array([bisect_right(self._sorted, value) for value in values])
-        found: np.ndarray = (ranks + 1) / rows <= self._level[0]
-        return found
+        return (ranks + 1) / rows <= self._level[0]
 
     @property
     def _is_fixed(self) -> bool:

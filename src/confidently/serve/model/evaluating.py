@@ -93,8 +93,7 @@ def policy_named(text: str) -> Shares:
         least = np.maximum(group.least, share / group.mean.shape[1])
         least /= np.maximum(least.sum(axis=1, keepdims=True), 1.0)
         found = policy.propensities(group.mean - group.costs, group.variance)
-        shared: Floats = least + (1.0 - least.sum(axis=1, keepdims=True)) * found
-        return shared
+        return least + (1.0 - least.sum(axis=1, keepdims=True)) * found
 
     return shares
 

@@ -240,8 +240,7 @@ class KeyedModel(ServedModel):
         number = {name: k for k, name in enumerate(self.stream.classes.names)}
         if self.table.outputs == 1:
             return part[:, 0] * (sign if number.get(shared.supported) == 0 else 1.0)
-        found: np.ndarray = part[:, number[shared.supported]] + sign * part[:, number[shared.rival]]
-        return found
+        return part[:, number[shared.supported]] + sign * part[:, number[shared.rival]]
 
     # --- files --------------------------------------------------------------------------------------------------------
 

@@ -135,8 +135,7 @@ def answers_of(
 
 def certainty(margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Return by how many standard deviations margins differ from zero; 0 where nothing is known of the deviation."""
-    found: np.ndarray = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0.0)
-    return found
+    return np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0.0)
 
 
 def _decided(stream: StreamLearner, calibration: str | None, margin: np.ndarray, probability: np.ndarray) -> np.ndarray:

@@ -94,8 +94,7 @@ def _probability(told: dict[str, Any]) -> float | None:
         of_one: float | None = decided.get("probability")
         return float(decided["probabilities"][decided["chosen"]]) if of_one is None else of_one
     label = told.get("label")
-    found: float | None = None if isinstance(label, list) else told.get("probability", {}).get(str(label))
-    return found
+    return None if isinstance(label, list) else told.get("probability", {}).get(str(label))
 
 
 def _moment(one: Moment, found: Found) -> dict[str, Any]:

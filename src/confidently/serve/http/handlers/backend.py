@@ -212,8 +212,7 @@ def _pairs(body: BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
 
 def _tried_row(hosted: Hosted, task: ls.Task, config: ls.Config) -> checking.Taught | Problem | None:
     """Return the row of a task with one annotation; None if that says nothing."""
-    found: checking.Taught | Problem | None = tried(_row, task, hosted, config)
-    return found
+    return tried(_row, task, hosted, config)
 
 
 def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | None:

@@ -60,8 +60,7 @@ def _inlined_schema() -> dict[str, Any]:
     """Return the schema of actions, without references."""
     (found,), components = msgspec.json.schema_components([ActionBodies], ref_template="{name}")
     text = msgspec.json.encode(found).replace(b'{"$ref":"ActionBody"}', msgspec.json.encode(components["ActionBody"]))
-    schema: dict[str, Any] = msgspec.json.decode(text)
-    return schema
+    return msgspec.json.decode(text)
 
 
 class SlotBody(Struct, forbid_unknown_fields=True):

@@ -169,13 +169,11 @@ async def _import(call: Call, hosted: Hosted, tool: str, kind: type[T], rows_of:
 
 
 def _tried_row(hosted: Hosted, row: Labelled) -> Taught | Problem | None:
-    found: Taught | Problem | None = tried(exchange.labelled_row, hosted, row)
-    return found
+    return tried(exchange.labelled_row, hosted, row)
 
 
 async def _learned(call: Call, hosted: Hosted, rows: list[Taught], batch: str) -> list[Any]:
-    found: list[Any] = await call.log(exchange.learn_labelled(call.engine, hosted, rows, batch)) if rows else []
-    return found
+    return await call.log(exchange.learn_labelled(call.engine, hosted, rows, batch)) if rows else []
 
 
 async def _records(call: Call, kind: type[T]) -> AsyncGenerator[list[T | Problem], None]:

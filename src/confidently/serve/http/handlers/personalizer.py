@@ -106,8 +106,7 @@ def _features(objects: pz.Objects) -> Any:
 
 
 async def _decided(call: Call, id: str, asked: DecideBody) -> list[Decided]:
-    stored: list[Decided] = await call.ask(decisions.decide_and_store(call.hosted, situations_of(id, asked)))
-    return stored
+    return await call.ask(decisions.decide_and_store(call.hosted, situations_of(id, asked)))
 
 
 async def _rewarded(call: Call, given: list[decisions.Reward]) -> Sendable:

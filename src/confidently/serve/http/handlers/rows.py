@@ -164,8 +164,7 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
     """Return checked rows, or the problem of those that the settings of the model refuse."""
     if not rows or not hosted.model.settings.strict:
         return rows
-    found: list[Any] = await call.ask(checking.refusals(hosted, rows))
-    return found
+    return await call.ask(checking.refusals(hosted, rows))
 
 
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
