@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "nonzeros_vbmi2.hpp"
 #include "processor.hpp"
 
 #if CONFIDENTLY_X86
@@ -76,8 +75,7 @@ CONFIDENTLY_AVX2 std::int32_t nonzeros_avx2(const Value* x, std::int64_t n, std:
 template <class Value>
 std::int32_t nonzeros(const Value* x, std::int64_t n, std::int32_t* column, double* value) {
 #if CONFIDENTLY_X86
-    if (usual_simd() >= Simd::vbmi2) return loops::nonzeros_vbmi2(x, n, column, value);
-    if (usual_simd() >= Simd::avx2) return loops::nonzeros_avx2(x, n, column, value);
+    if (usual_simd() == Simd::avx2) return loops::nonzeros_avx2(x, n, column, value);
 #endif
     return loops::nonzeros(x, n, 0, 0, column, value);
 }

@@ -4,7 +4,6 @@
 //
 //   plain    any processor
 //   avx2     x86-64 since 2013, with BMI2
-//   vbmi2    x86-64 with AVX-512 VBMI2 as well
 //
 // A name that is unknown, or that of a path which the processor lacks, is an error: what is asked for by name is what
 // runs.
@@ -19,10 +18,6 @@
 #if defined(__x86_64__)
 #define CONFIDENTLY_X86 1
 #define CONFIDENTLY_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt,lzcnt")))
-#define CONFIDENTLY_VBMI2                                                                            \
-    __attribute__((                                                                                  \
-        target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,avx2,fma,bmi,bmi2,popcnt," \
-               "lzcnt")))
 #else
 #define CONFIDENTLY_X86 0
 #endif
@@ -45,9 +40,9 @@
 
 namespace confidently {
 
-enum class Simd { plain, avx2, vbmi2 };  // each has all that those before it have
+enum class Simd { plain, avx2 };
 
-inline constexpr const char* kSimdNames[] = {"plain", "avx2", "vbmi2"};
+inline constexpr const char* kSimdNames[] = {"plain", "avx2"};
 
 // Whether the processor, and its operating system, can run this path.
 inline bool has(Simd path) {
@@ -55,27 +50,24 @@ inline bool has(Simd path) {
     static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                              __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
                              __builtin_cpu_supports("popcnt");
-    static const bool vbmi2 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                              __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
-    return path == Simd::plain || (path == Simd::avx2 ? avx2 : vbmi2);
+    return path == Simd::plain || avx2;
 #else
     return path == Simd::plain;
 #endif
 }
 
-inline Simd best_simd() { return has(Simd::vbmi2) ? Simd::vbmi2 : has(Simd::avx2) ? Simd::avx2 : Simd::plain; }
+inline Simd best_simd() { return has(Simd::avx2) ? Simd::avx2 : Simd::plain; }
 
 // The path of this name. Throws std::invalid_argument if there is none, or if the processor lacks it.
 inline Simd simd_named(std::string_view name) {
-    for (const Simd path : {Simd::plain, Simd::avx2, Simd::vbmi2}) {
+    for (const Simd path : {Simd::plain, Simd::avx2}) {
         if (name != kSimdNames[static_cast<int>(path)]) continue;
         if (!has(path))
             throw std::invalid_argument("this processor lacks " + std::string(name) +
                                         ", which CONFIDENTLY_SIMD asks for");
         return path;
     }
-    throw std::invalid_argument("CONFIDENTLY_SIMD is '" + std::string(name) + "'; expected plain, avx2 or vbmi2");
+    throw std::invalid_argument("CONFIDENTLY_SIMD is '" + std::string(name) + "'; expected plain or avx2");
 }
 
 // What the environment variable says.

@@ -12,7 +12,6 @@
 
 #include "processor.hpp"
 #include "sort_short.hpp"
-#include "sort_short_avx512.hpp"
 
 namespace confidently {
 
@@ -94,16 +93,15 @@ class RowOrder {
 #if CONFIDENTLY_X86
     // How many bits the number of an entry takes behind its column: few leave room for larger columns.
     static constexpr int kFewBits = 8, kMostBits = 10;
-    static_assert(ShortSortAvx512::kMost <= 1u << kFewBits && kMostShort == 1u << kMostBits);
+    static_assert(kMostShort == 1u << kMostBits);
 
     std::uint32_t places() const { return (1u << place_bits_) - 1; }
 
     // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for
     // others.
     std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n) {
-        const bool few = n <= ShortSortAvx512::kMost && path_ == Simd::vbmi2;
         place_bits_ = n <= 1u << kFewBits ? kFewBits : kMostBits;
-        const int equal = few ? ShortSortAvx512::sort(columns, n, short_.data()) : sort_columns(columns, n);
+        const int equal = sort_columns(columns, n);
         if (equal < 0) return -1;
         is_short_ = true;
         if (n > values_.size()) values_.resize(kMostShort);
@@ -113,7 +111,7 @@ class RowOrder {
         return equal ? summed(columns, values, n) : static_cast<std::int64_t>(n);
     }
 
-    // The same as ShortSortAvx512::sort.
+    // Sorts the columns and short_; returns whether some are equal, or -1 if they leave no room.
     int sort_columns(std::int32_t* columns, std::size_t n) {
         std::uint32_t all = 0, equal = 0;
         for (std::size_t k = 0; k < n; ++k) {

@@ -48,8 +48,6 @@ std::vector<std::string> processor_has() {
     if (__builtin_cpu_supports("sse2")) found.emplace_back("sse2");
     if (__builtin_cpu_supports("avx2")) found.emplace_back("avx2");
     if (__builtin_cpu_supports("fma")) found.emplace_back("fma");
-    if (__builtin_cpu_supports("avx512f")) found.emplace_back("avx512f");
-    if (__builtin_cpu_supports("avx512vbmi2")) found.emplace_back("avx512vbmi2");
 #elif defined(__ARM_NEON)
     found.emplace_back("neon");
 #endif
@@ -58,7 +56,7 @@ std::vector<std::string> processor_has() {
 
 std::vector<std::string> paths() {
     std::vector<std::string> found;
-    for (const Simd path : {Simd::plain, Simd::avx2, Simd::vbmi2})
+    for (const Simd path : {Simd::plain, Simd::avx2})
         if (has(path)) found.emplace_back(kSimdNames[static_cast<int>(path)]);
     return found;
 }

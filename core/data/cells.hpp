@@ -86,9 +86,6 @@ class CellColumn {
         return found ? std::optional(found->value) : std::nullopt;
     }
 
-    // The feature of its numbers, if it is known; otherwise -1.
-    std::int32_t known_number(const RowWriter& rows) const { return number_.known(rows); }
-
     void category(std::string_view text, RowWriter& rows) const {
         if (text.empty()) return;
         rows.add(category_, text, 1.0);

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "data/cells.hpp"
-#include "data/csv_numbers.hpp"
 #include "data/tokens.hpp"
 
 namespace confidently {
@@ -121,7 +120,6 @@ class CsvReader {
         // its cells.
         careful_ = format_.careful || !writer.options.missing.empty() ||
                    std::any_of(columns_.begin(), columns_.end(), [](const CellColumn& c) { return c.numbers.units; });
-        numbers_ = careful_ ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
     }
 
     // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text
@@ -248,14 +246,6 @@ class CsvReader {
     }
 
     const char* plain_cells(const char* p, const char* end) {
-        if (numbers_) {
-            const auto other = [&](CellColumn& column, const char* first) {
-                return plain_cell_and_end(column, first, end);
-            };
-            if (const char* next = numbers_->row(p, end, columns_, writer, other)) return next;
-            writer.rollback_row();
-            writer.begin_row(line_ + 1);
-        }
         for (CellColumn& column : columns_)
             if (!(p = plain_cell_and_end(column, p, end))) return nullptr;
         return p;
@@ -378,7 +368,6 @@ class CsvReader {
     bool careful_ = false;  // every row is read in the careful way
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
-    std::unique_ptr<CsvNumbers> numbers_;
     std::vector<Cell> cells_;
     std::string buffer_;     // a row whose end is missing
     std::string unescaped_;  // a cell

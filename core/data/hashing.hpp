@@ -83,17 +83,6 @@ class FeatureTable {
     static constexpr std::size_t kAhead = 16;
     void expect(std::uint32_t key) const { prefetch(&slots_[place(key)]); }
 
-#if CONFIDENTLY_X86
-    // The same for keys in 64 bits each.
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE void expect(__m512i keys) const {
-        const __m512i product = _mm512_mullo_epi64(keys, _mm512_set1_epi64(static_cast<long long>(kSpread)));
-        const __m512i mask = _mm512_set1_epi64(static_cast<long long>(n_slots() - 1));
-        alignas(64) std::size_t at[8];
-        _mm512_store_si512(at, _mm512_and_si512(_mm512_srli_epi64(product, kShift), mask));
-        for (const std::size_t slot : at) prefetch(&slots_[slot]);
-    }
-#endif
-
     static constexpr std::int64_t kNearRoom = 3;  // more keys than asked for may be read, and columns written
 
     // The columns of features with these keys, if they are in one of their first two slots, where most are; -1 for

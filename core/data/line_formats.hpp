@@ -43,7 +43,7 @@ inline constexpr LineFormat kLineFormats[] = {
 }},
     {"vw", true, 1,
      [](const LineOptions& own, const ReaderOptions& options) {
-    return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}, options), options);
+    return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}), options);
 }},
     {"text", true, 1,
      [](const LineOptions& own, const ReaderOptions& options) {

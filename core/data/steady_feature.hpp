@@ -21,9 +21,6 @@ class SteadyFeature {
         rows.add(column_, value);
     }
 
-    // The column, if it was looked up and is not forgotten; otherwise -1.
-    std::int32_t known(const RowWriter& rows) const { return forgotten_ == rows.forgotten() ? column_ : -1; }
-
   private:
     void look_up(RowWriter& rows) {
         column_ = rows.column_of(kNoPrefix, name_);

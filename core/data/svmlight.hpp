@@ -14,7 +14,6 @@
 #include "data/svmlight_avx2.hpp"
 #include "data/svmlight_features.hpp"
 #include "data/svmlight_lines.hpp"
-#include "data/svmlight_vbmi2.hpp"
 #include "data/tokens.hpp"
 
 namespace confidently {
@@ -28,15 +27,13 @@ class SvmlightFormat {
 #if CONFIDENTLY_X86
         constexpr double largest_of_8_digits = 99'999'999.0;  // so that no value is too large
         if (options.largest < largest_of_8_digits || options.max_columns < 1) return;
-        if (options.path == Simd::vbmi2) vbmi2_ = std::make_unique<SvmlightLines<SvmlightVbmi2>>();
-        if (options.path == Simd::avx2) avx2_ = std::make_unique<SvmlightLines<SvmlightAvx2>>();
+        if (options.path == Simd::avx2) avx2_ = std::make_unique<SvmlightLines>();
 #endif
     }
 
     const char* parse_plain_lines(const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::int64_t& line,
                                   [[maybe_unused]] RowWriter& rows) {
 #if CONFIDENTLY_X86
-        if (vbmi2_) return vbmi2_->read(p, end, line, features_, rows);
         if (avx2_) return avx2_->read(p, end, line, features_, rows);
 #endif
         return p;
@@ -131,8 +128,7 @@ class SvmlightFormat {
     bool zero_based_;
     SvmlightFeatures features_;
 #if CONFIDENTLY_X86
-    std::unique_ptr<SvmlightLines<SvmlightAvx2>> avx2_;
-    std::unique_ptr<SvmlightLines<SvmlightVbmi2>> vbmi2_;
+    std::unique_ptr<SvmlightLines> avx2_;
 #endif
 };
 

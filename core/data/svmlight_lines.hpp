@@ -11,19 +11,21 @@
 #include <cstring>
 #include <string_view>
 
+#include "data/svmlight_avx2.hpp"
 #include "data/svmlight_features.hpp"
+
+#if CONFIDENTLY_X86
 
 namespace confidently {
 
-template <class Parser>
 class SvmlightLines {
   public:
     // Reads lines from p on, as many as it can; returns the beginning of the next one.
     const char* read(const char* p, const char* end, std::int64_t& line, const SvmlightFeatures& plain,
                      RowWriter& rows) {
-        if (left_out_ > 0 || end - p <= Parser::kBehind) return left_out_ -= left_out_ > 0, p;
+        if (left_out_ > 0 || end - p <= SvmlightAvx2::kBehind) return left_out_ -= left_out_ > 0, p;
         rows.rows.room((end - p) / kLeastFeatureBytes + 16);
-        const char *first = p, *last = end - Parser::kBehind;
+        const char *first = p, *last = end - SvmlightAvx2::kBehind;
         parser_.begin_text(last);
         while (p < last) {
             const char* next = read_line(p, end, line, plain, rows);
@@ -88,8 +90,10 @@ class SvmlightLines {
         return descends == 0;
     }
 
-    Parser parser_;
+    SvmlightAvx2 parser_;
     int pause_ = 0, left_out_ = 0;
 };
 
 }  // namespace confidently
+
+#endif

@@ -23,7 +23,6 @@
 
 #include "data/decimal.hpp"
 #include "data/tokens.hpp"
-#include "data/vw_vbmi2.hpp"
 
 namespace confidently {
 
@@ -105,12 +104,8 @@ class VwFormat {
     static constexpr bool utf8 = true;
 
     // keep_tag: keep tags, as the first of the kept strings
-    VwFormat(bool keep_tag, const VwChoice& choice, [[maybe_unused]] const ReaderOptions& options)
-        : keep_tag_(keep_tag), default_{Namespace(), choice.reads("")}, spaces_(choice) {
-#if CONFIDENTLY_X86
-        vbmi2_is_used_ = options.path == Simd::vbmi2 && options.largest >= VwVbmi2::kLargest;
-#endif
-    }
+    VwFormat(bool keep_tag, const VwChoice& choice)
+        : keep_tag_(keep_tag), default_{Namespace(), choice.reads("")}, spaces_(choice) {}
 
     const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows) {
         const char* first = skip_spaces(p);
@@ -203,12 +198,6 @@ class VwFormat {
     const char* parse_features(const char* p, const char* last, const Namespace& space, double scale, RowWriter& rows) {
         std::uint64_t n_unnamed = 0;
         for (p = skip_spaces(p); *p != '|' && *p != '\n'; p = skip_spaces(p)) {
-#if CONFIDENTLY_X86
-            if (vbmi2_is_used_ && scale == 1.0 && vbmi2_.is_due()) {
-                p = skip_spaces(vbmi2_.features(p, last, space, rows));
-                if (*p == '|' || *p == '\n') break;
-            }
-#endif
             const char* end = p;
             while (!ends_name(*end)) ++end;
             std::string_view name = between(p, end);
@@ -250,10 +239,6 @@ class VwFormat {
     const VwNamespace default_;
     VwNamespaces spaces_;
     std::array<char, 20> digits_;
-#if CONFIDENTLY_X86
-    VwVbmi2 vbmi2_;
-    bool vbmi2_is_used_;
-#endif
 };
 
 }  // namespace confidently
