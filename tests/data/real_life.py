@@ -100,75 +100,54 @@ def german(number):
 
 
 BASIC = {"age": AGE, "town": TOWN}
+WITH_BALANCE = BASIC | {"balance": "number"}
+CELLS = {
+    "label": yes, "target": lambda one: int(one["left"]), "joined": date, "source": lambda one: "crm",
+    "late": lambda one: str(one["day"] > 9).upper(), "member": lambda one: "Yes" if one["member"] else "No",
+}  # fmt: skip
+
+
+def table(name, columns, before=b"", behind=b"", named=True, cells=(), how=None, **facts):
+    """Register a table of CSV; cells are those of people, of ``CELLS``, and of others by the name of their column."""
+    columns, makers = columns.split(","), CELLS | dict(cells)
+
+    @file(name, **facts)
+    def _():
+        rows = [[makers[c](one) if c in makers else one[c] for c in columns] for one in people()]
+        return before + text(rows, columns if named else (), **(how or {})) + behind
 
 
 # --- spreadsheets ----------------------------------------------------------------------------------------------------
 
-
-@file("excel.csv", types=BASIC | {"balance": "number"})
-def _():
-    """Excel's "CSV UTF-8": a byte order mark and carriage returns; empty lines at the end."""
-    rows = [(one["age"], one["town"], one["balance"], yes(one)) for one in people()]
-    return b"\xef\xbb\xbf" + text(rows, ("age", "town", "balance", "label")) + b"\r\n\r\n"
-
-
-@file("excel_utf16.csv", types=BASIC)
-def _():
-    """Excel's "Unicode text" under another name: UTF-16, tabs."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return text(rows, ("age", "town", "label"), "utf-16", delimiter="\t")
-
-
-@file("excel_unicode.txt", types=BASIC, options=("--format", "tsv"))
-def _():
-    """Excel's "Unicode text": UTF-16, tabs, and a suffix of plain text."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return text(rows, ("age", "town", "label"), "utf-16", delimiter="\t")
-
-
-@file("excel_german.csv", types=BASIC | {"balance": "number"},
-      options=("--encoding", "cp1252", "--decimal", ","))  # fmt: skip
-def _():
-    """CSV of a German Windows: semicolons, decimal commas, cp1252."""
-    rows = [(one["age"], one["town"], f"{one['balance']:.2f}".replace(".", ","), yes(one)) for one in people()]
-    return text(rows, ("age", "town", "balance", "label"), "cp1252", delimiter=";")
-
-
-@file("excel_sep.csv", types=BASIC)
-def _():
-    """A first line that tells Excel the delimiter."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return b"sep=;\r\n" + text(rows, ("age", "town", "label"), delimiter=";")
-
-
-@file("thousands.csv", types=BASIC | {"balance": "number"})
-def _():
-    """1.234,56."""
-    rows = [(one["age"], one["town"], german(one["balance"]), yes(one)) for one in people()]
-    return text(rows, ("age", "town", "balance", "label"), delimiter=";")
-
-
-@file("money.csv", types=BASIC | {"balance": "number"}, options=("--units", "balance", "--thousands", ","))  # fmt: skip
-def _():
-    """$1,234."""
-    rows = [(one["age"], one["town"], f"${one['balance']:,.0f}", yes(one)) for one in people()]
-    return text(rows, ("age", "town", "balance", "label"))
-
-
-@file("units.csv", types=BASIC | {"weight": "number", "rate": "number"}, options=("--units", "weight,rate"))
-def _():
-    """12 kg, 45 %."""
-    rows = [
-        (one["age"], one["town"], f"{one['balance'] / 50:.1f} kg", f"{one['month']}%", yes(one)) for one in people()
-    ]
-    return text(rows, ("age", "town", "weight", "rate", "label"))
-
-
-@file("title.csv", refused=True, types=BASIC)
-def _():
-    """A title and an empty line above the header."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return b"Customers, all regions\n\n" + text(rows, ("age", "town", "label"), end="\n")
+PLAIN, BALANCED = "age,town,label", "age,town,balance,label"
+UNIX = {"end": "\n"}
+# Excel's "CSV UTF-8": a byte order mark and carriage returns; empty lines at the end
+table("excel.csv", BALANCED, b"\xef\xbb\xbf", b"\r\n\r\n", types=WITH_BALANCE)
+UNICODE = {"encoding": "utf-16", "delimiter": "\t"}  # Excel's "Unicode text", under another name and its own
+table("excel_utf16.csv", PLAIN, how=UNICODE, types=BASIC)
+table("excel_unicode.txt", PLAIN, how=UNICODE, types=BASIC, options=("--format", "tsv"))
+table(  # of a German Windows
+    "excel_german.csv", BALANCED, how={"encoding": "cp1252", "delimiter": ";"}, types=WITH_BALANCE,
+    cells={"balance": lambda one: f"{one['balance']:.2f}".replace(".", ",")},
+    options=("--encoding", "cp1252", "--decimal", ","),
+)  # fmt: skip
+# a first line that tells Excel the delimiter
+table("excel_sep.csv", PLAIN, b"sep=;\r\n", how={"delimiter": ";"}, types=BASIC)
+table(
+    "thousands.csv", BALANCED, how={"delimiter": ";"}, types=WITH_BALANCE,
+    cells={"balance": lambda one: german(one["balance"])},
+)  # fmt: skip
+table(
+    "money.csv", BALANCED, types=WITH_BALANCE, cells={"balance": lambda one: f"${one['balance']:,.0f}"},
+    options=("--units", "balance", "--thousands", ","),
+)  # fmt: skip
+table(
+    "units.csv", "age,town,weight,rate,label", types=BASIC | {"weight": "number", "rate": "number"},
+    cells={"weight": lambda one: f"{one['balance'] / 50:.1f} kg", "rate": lambda one: f"{one['month']}%"},
+    options=("--units", "weight,rate"),
+)  # fmt: skip
+# a title and an empty line above the header
+table("title.csv", PLAIN, b"Customers, all regions\n\n", how=UNIX, refused=True, types=BASIC)
 
 
 @file("workbook.xlsx", refused=True)
@@ -183,24 +162,20 @@ def _():
 
 # --- databases -------------------------------------------------------------------------------------------------------
 
-
-@file("postgres.tsv", types=BASIC | {"balance": "number"},
-      options=("--columns", "age,town,balance,label"))  # fmt: skip
-def _():
-    r"""PostgreSQL's COPY: no header, \N for NULL."""
-    rows = [
-        (one["age"] if one["month"] > 1 else r"\N", one["town"], one["balance"], "t" if one["left"] else "f")
-        for one in people()
-    ]
-    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+TABS = UNIX | {"delimiter": "\t"}
 
 
-@file("mysql.tsv", types=BASIC)
-def _():
-    """mysql --batch: a header, NULL in words."""
-    rows = [("age", "town", "label")]
-    rows += [(one["age"] if one["month"] > 1 else "NULL", one["town"], int(one["left"])) for one in people()]
-    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+def known(mark):
+    """Return how an age is written of which some are missing."""
+    return lambda one: one["age"] if one["month"] > 1 else mark
+
+
+table(  # PostgreSQL's COPY: no header, \N for NULL
+    "postgres.tsv", BALANCED, named=False, how=TABS, types=WITH_BALANCE, options=("--columns", BALANCED),
+    cells={"age": known(r"\N"), "label": lambda one: "t" if one["left"] else "f"},
+)  # fmt: skip
+# mysql --batch: a header, NULL in words
+table("mysql.tsv", PLAIN, how=TABS, types=BASIC, cells={"age": known("NULL"), "label": CELLS["target"]})
 
 
 @file("app.sqlite", refused=True)
@@ -210,11 +185,7 @@ def _():
     return connection.serialize()
 
 
-@file("pipes.csv", types=BASIC)
-def _():
-    """Vertical bars."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return text(rows, ("age", "town", "label"), delimiter="|")
+table("pipes.csv", PLAIN, how={"delimiter": "|"}, types=BASIC)
 
 
 @file("export.parquet", label="target", types=BASIC | {"joined": "date", "member": "boolean"})
@@ -250,19 +221,20 @@ def _():
     return "\n".join(lines).encode() + b"\n"
 
 
-@file("pandas.csv", label="target", types=BASIC | {"balance": "number"})
-def _():
-    """pandas' to_csv: the index without a name."""
-    rows = [(k, one["age"], one["town"], one["balance"], int(one["left"])) for k, one in enumerate(people())]
-    return text(rows, ("", "age", "town", "balance", "target"), end="\n")
-
-
 @file("weka.arff", label=None, refused=True)
 def _():
     lines = ["% comment", "@RELATION people", "", "@ATTRIBUTE age NUMERIC", f"@ATTRIBUTE town {{{','.join(TOWNS)}}}"]
     lines += ["@ATTRIBUTE class {yes,no}", "", "@DATA"]
     lines += [f"{one['age']},{one['town']},{yes(one)}" for one in people()]
     return "\n".join(lines).encode() + b"\n"
+
+
+@file("adult.data", types=BASIC, options=("--format", "csv", "--columns", "age,town,label"))  # fmt: skip
+def _():
+    """A file of the UCI repository: no header, spaces after commas, ? for missing."""
+    rows = [(one["age"] if one["month"] > 1 else "?", one["town"], ">50K" if one["left"] else "<=50K")
+            for one in people()]  # fmt: skip
+    return "".join(", ".join(map(str, row)) + "\n" for row in rows).encode()
 
 
 @file(
@@ -279,19 +251,16 @@ def _():
     return text(rows, ("q1", "q2", "age", "class"))
 
 
-@file("adult.data", types=BASIC, options=("--format", "csv", "--columns", "age,town,label"))  # fmt: skip
-def _():
-    """A file of the UCI repository: no header, spaces after commas, ? for missing."""
-    rows = [(one["age"] if one["month"] > 1 else "?", one["town"], ">50K" if one["left"] else "<=50K")
-            for one in people()]  # fmt: skip
-    return "".join(", ".join(map(str, row)) + "\n" for row in rows).encode()
-
-
-@file("wine.csv", types={"age": AGE, "balance": "number"}, options=("--columns", "label,age,balance"))
-def _():
-    """No header, the label first, all numbers."""
-    rows = [(1 + one["left"], one["age"], one["balance"]) for one in people()]
-    return text(rows, end="\n")
+# the index without a name
+table(
+    "pandas.csv", ",age,town,balance,target", how=UNIX, label="target", types=WITH_BALANCE,
+    cells={"": lambda one: one["id"] - 10_000},
+)  # fmt: skip
+# the label first, all numbers, without a header
+table(
+    "wine.csv", "label,age,balance", named=False, how=UNIX, cells={"label": lambda one: 1 + one["left"]},
+    types={"age": AGE, "balance": "number"}, options=("--columns", "label,age,balance"),
+)  # fmt: skip
 
 
 # --- surveys and forms -----------------------------------------------------------------------------------------------
@@ -311,15 +280,6 @@ def _():
     return text(rows, ("Timestamp", QUESTION, "Where do you live?", LAST), quoting=csv.QUOTE_ALL)
 
 
-@file("booleans.csv", types=BASIC | {"member": "category", "late": "category"})
-def _():
-    rows = [
-        (one["age"], one["town"], "Yes" if one["member"] else "No", str(one["day"] > 9).upper(), yes(one))
-        for one in people()
-    ]
-    return text(rows, ("age", "town", "member", "late", "label"))
-
-
 @file("notes.csv", types=BASIC | {"note": "text"})
 def _():
     """Text with quotes and line breaks."""
@@ -331,25 +291,18 @@ def _():
     return text(rows, ("age", "town", "note", "label"))
 
 
-# --- dates -----------------------------------------------------------------------------------------------------------
-
-
-@file("dates_iso.csv", types=BASIC | {"joined": "date"})
-def _():
-    rows = [(one["age"], one["town"], date(one), yes(one)) for one in people()]
-    return text(rows, ("age", "town", "joined", "label"))
-
-
-@file("dates_us.csv", types=BASIC | {"joined": "date"})
-def _():
-    rows = [(one["age"], one["town"], f"{one['month']}/{one['day']}/2024", yes(one)) for one in people()]
-    return text(rows, ("age", "town", "joined", "label"))
-
-
-@file("dates_eu.csv", types=BASIC | {"joined": "date"})
-def _():
-    rows = [(one["age"], one["town"], f"{one['day']:02d}.{one['month']:02d}.2024", yes(one)) for one in people()]
-    return text(rows, ("age", "town", "joined", "label"))
+table(
+    "booleans.csv", "age,town,member,late,label", types=BASIC | {"member": "category", "late": "category"},
+)  # fmt: skip
+DATED = {"types": BASIC | {"joined": "date"}}
+table("dates_iso.csv", "age,town,joined,label", **DATED)
+table(
+    "dates_us.csv", "age,town,joined,label", cells={"joined": lambda one: f"{one['month']}/{one['day']}/2024"}, **DATED
+)
+table(
+    "dates_eu.csv", "age,town,joined,label", **DATED,
+    cells={"joined": lambda one: f"{one['day']:02d}.{one['month']:02d}.2024"},
+)  # fmt: skip
 
 
 # --- logs and lines --------------------------------------------------------------------------------------------------
@@ -401,11 +354,15 @@ def _():
 # --- broken and odd tables -------------------------------------------------------------------------------------------
 
 
-@file("comments.csv", types=BASIC)
-def _():
-    """Comments above the header."""
-    rows = [(one["age"], one["town"], yes(one)) for one in people()]
-    return b"# exported 2024-01-31\n# by hand\n" + text(rows, ("age", "town", "label"), end="\n")
+# comments above the header
+table("comments.csv", PLAIN, b"# exported 2024-01-31\n# by hand\n", how=UNIX, types=BASIC)
+# a number of each row, and a column of one value
+table("ids.csv", "id,age,town,source,label", types=BASIC | {"source": "category"}, options=("--drop", "id"))
+# numbers to predict
+table(
+    "houses.csv", "age,town,balance,y", label="y", types=WITH_BALANCE, regression=True,
+    cells={"y": lambda one: one["paid"]},
+)  # fmt: skip
 
 
 @file("ragged.csv", options=("--on-error", "skip"))
@@ -422,22 +379,8 @@ def _():
     return text(rows, ("age", "town", "age", "label"))
 
 
-@file("ids.csv", types=BASIC | {"source": "category"}, options=("--drop", "id"))
-def _():
-    """A number of each row, and a column of one value."""
-    rows = [(one["id"], one["age"], one["town"], "crm", yes(one)) for one in people()]
-    return text(rows, ("id", "age", "town", "source", "label"))
-
-
 @file("first.csv.gz", label="Class", types=BASIC)
 def _():
     """Compressed; the label comes first, under another name."""
     rows = [(yes(one), one["age"], one["town"]) for one in people()]
     return gzip.compress(text(rows, ("Class", "age", "town"), end="\n"), mtime=0)
-
-
-@file("houses.csv", label="y", types=BASIC | {"balance": "number"}, regression=True)
-def _():
-    """Numbers to predict."""
-    rows = [(one["age"], one["town"], one["balance"], one["paid"]) for one in people()]
-    return text(rows, ("age", "town", "balance", "y"))
