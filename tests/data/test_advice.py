@@ -1,6 +1,5 @@
 """Data that can be read but are perhaps not meant as they are read: a warning, in one sentence."""
 
-import gzip
 import json
 import random
 import re
@@ -20,13 +19,8 @@ TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(2
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_texts_are_read_as_their_words(tmp_path, suffix):
     labels, places = [k % 2 for k in range(200)], [f"place {k % 50} with a long long name" for k in range(200)]
-    table = {
-        "label": labels,
-        "text": TEXTS,
-        "place": places,
-        "name": [f"name {k}" for k in range(200)],
-        "n": range(200),
-    }
+    table = {"label": labels, "text": TEXTS, "place": places, "n": range(200)}
+    table["name"] = [f"name {k}" for k in range(200)]
     file = write(tmp_path / f"a.{suffix}", table)
     [message] = said(file, multilabel=False)
     assert message.startswith("column 'text': text, read as its words; use --category text ")
@@ -42,9 +36,8 @@ def test_texts_are_read_as_their_words(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_long_values_without_words_taken_as_categories(tmp_path, suffix):
     long = [f"/{k:020x}/{k * k:020x}" for k in range(200)]
-    [message] = said(
-        write(tmp_path / f"a.{suffix}", {"label": [k % 2 for k in range(200)], "path": long}), multilabel=False
-    )
+    file = write(tmp_path / f"a.{suffix}", {"label": [k % 2 for k in range(200)], "path": long})
+    [message] = said(file, multilabel=False)
     assert "column 'path' has 200 different long values in the first 200 rows" in message
     assert "--text path" in message and "--drop path" in message
 
@@ -66,15 +59,14 @@ def test_names_of_rows_taken_as_categories(tmp_path, suffix):
     assert not said(few, multilabel=False)
 
 
-def write_rows(folder, rows, packed):
-    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    file = folder / f"{len(rows)}.jsonl{'.gz' if packed else ''}"
-    file.write_bytes(gzip.compress(text) if packed else text)
+def write_rows(folder, rows):
+    file = folder / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
 
 
 def test_prediction_warns_of_what_training_had(tmp_path):
-    file = write_rows(tmp_path, [{"body": "a b"}] * 20, False)
+    file = write_rows(tmp_path, [{"body": "a b"}] * 20)
     assert said(file, ignore_labels=True, freeze=True, drop="id", weight="w", label="y") == []
     [message] = said(file, ignore_labels=True, freeze=True, text="text", drop="id")
     assert "no column 'text' (--text)" in message
@@ -82,17 +74,9 @@ def test_prediction_warns_of_what_training_had(tmp_path):
 
 @pytest.mark.parametrize(("name", "how", "hint"), [
     ("a.tsv", {}, "not a header, name the columns with --columns, or read a label, a tab and text with --format text)"),
-    (
-        "a.csv",
-        {},
-        "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
-    ),
+    ("a.csv", {}, "with --label; there are 1, some text (if this is a row and not a header, name the columns with --c"),
     ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
-    (
-        "a.csv",
-        {"ignore_labels": True, "text": "x"},
-        "has no column 'x'; there are 1, some text (if this is a row and not a header, name",
-    ),
+    ("a.csv", {"ignore_labels": True, "text": "x"}, "has no column 'x'; there are 1, some text (if this is a row and"),
 ])  # fmt: skip
 def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     (tmp_path / name).write_text("1\tsome text\n0\tmore\n" if name == "a.tsv" else "1,some text\n0,more\n")
@@ -127,19 +111,8 @@ def test_what_has_labels_has_a_header(tmp_path):
         list(open_stream(tmp_path / "a.csv", text="z"))
 
 
-def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
-    file, model = write(tmp_path / "a.csv", {"label": [k % 2 for k in range(200)], "text": TEXTS}), tmp_path / "m.cw"
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        code, out, err = call("train", file, "--rule=arow", "-q", "-o", model)
-        assert code == 0 and out.startswith("rows       200\n")
-        assert err.startswith("confidently: warning: column 'text': text, read as its words") and err.count("\n") == 1
-        code, out, err = call("train", file, "--rule=arow", "-q", "-o", model, "--text", "text", "--passes", 2)
-        assert code == 0 and err == ""
-
-
 def test_several_keeps_are_all_kept(ok, call, tmp_path):
-    file, model = write_rows(tmp_path, [{"label": k % 2, "x": k, "id": f"i{k}"} for k in range(12)], False), "m.cw"
+    file, model = write_rows(tmp_path, [{"label": k % 2, "x": k, "id": f"i{k}"} for k in range(12)]), "m.cw"
     ok("train", file, "--rule=arow", "-q", "--drop", "id", "-o", tmp_path / model)
     lines = ok("predict", tmp_path / model, file, "--keep", "id", "--keep", "label, x").splitlines()
     assert lines[0] == "id\tlabel\tx\tclass" and lines[3].startswith("i2\t0\t2\t")
@@ -161,24 +134,22 @@ def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, ca
     assert code == 2 and out == "" and "--keep: duplicate column 'x'" in err
 
 
+SORTED = (
+    "rows are sorted by label, which changes 2 times in 2,100 rows, compared with about 1,400 times in random order"
+)
+
+
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_rows_sorted_by_label(tmp_path, command):
     """In random order a row of three classes differs from the one before with a chance of 2/3."""
     rows = [f"{k} 1:{k + 1}\n" for k in range(3) for _ in range(700)]
-    message = (
-        "rows are sorted by label, which changes 2 times in 2,100 rows, compared with about 1,400 times in random order"
-    )
     file = tmp_path / "a.svm"
-    options = (
-        ("--rules", "arow,pa")
-        if command == "compare"
-        else ("--no-shuffle", "--passes", "2", "-o", str(tmp_path / "a.cw"))
-    )
+    options = {"compare": ("--rules", "arow,pa"), "train": ("--no-shuffle", "--passes", "2", "-o", tmp_path / "a.cw")}
     file.write_text("".join(rows))
-    assert here(command, file, *options).stderr.count(message) == 1
+    assert here(command, file, *options[command]).stderr.count(SORTED) == 1
     random.Random(0).shuffle(rows)
     file.write_text("".join(rows))
-    assert "sorted" not in here(command, file, *options).stderr
+    assert "sorted" not in here(command, file, *options[command]).stderr
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (9, 9)])
@@ -204,28 +175,11 @@ def test_fit_warns_of_rows_sorted_by_label(method, multilabel):
             getattr(OnlineClassifier(**parameters), method)(X, y, **options)
         return [str(one.message) for one in found]
 
-    expected = (
-        "rows are sorted by label, which changes 2 times in 2,100 rows, compared with about 1,400 times in random"
-    )
     sorted_messages = messages(X, y, shuffle=False)
-    assert len(sorted_messages) == (not multilabel) and all(one.startswith(expected) for one in sorted_messages)
+    assert len(sorted_messages) == (not multilabel) and all(one.startswith(SORTED) for one in sorted_messages)
     assert not messages(X[order], y[order])
     if method == "fit":
         assert not messages(X, y, shuffle=True, random_state=0)
-
-
-def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
-    file, other, model = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "m.cw"
-    file.write_text("label,x,town\n" + "a,1,Delft\nb,3,Lund\n" * 10)
-    other.write_text("label,y\n" + "a,1\nb,3\n" * 10)
-    ok("train", file, "--rule=arow", "-q", "-o", model)
-    for command in ("predict", "evaluate"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            code, _, err = call(command, model, other)
-        assert code == 2 and "missing 2 of 2 columns of training: 'x', 'town'; 1 new column: 'y'; rename" in err
-        code, _, err = call(command, model, file)
-        assert code == 0 and err == ""
 
 
 @pytest.mark.parametrize("suffix", ["svm", "txt", "jsonl", "csv", "vw"])

@@ -310,36 +310,32 @@ def test_an_index_made_by_hand_is_refused(tmp_path, content):
     ([0], [1], [0, 2], [0, 1]),
 ])  # fmt: skip
 def test_features_made_by_hand_are_checked(tmp_path, row, key, start, columns):
-    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
+    with pytest.raises(CacheFileError, match="is invalid: "):
+        list(open_stream(with_features(tmp_path / "cache", row, key, start, columns)))
+
+
+def with_features(path, row, key, start, columns=(0, 1), blocks=1, **reading):
+    """Write a cache with blocks of features, and then one of rows."""
+    writer = CacheWriter(path, HEADER | {"reading": ReaderOptions(format="vw", **reading).as_dict()})
     names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array(start)}
-    writer.add({"row": np.array(row), "key": np.array(key, np.uint32), **names}, {})
+    for _ in range(blocks):
+        writer.add({"row": np.array(row), "key": np.array(key, np.uint32), **names}, {})
     writer.add(ARRAYS | {"columns": np.array(columns, np.int32)}, DETAILS)
     writer.finish(SUMMARY)
-    with pytest.raises(CacheFileError, match="is invalid: "):
-        list(open_stream(tmp_path / "cache"))
+    return path
 
 
 @pytest.mark.parametrize("key", [[1], [1, 2, 3]])
 def test_names_made_by_hand_are_as_many_as_keys(tmp_path, key):
-    reading = ReaderOptions(format="vw", vocabulary=True).as_dict()
-    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": reading})
-    names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array([0, 1, 2])}
-    writer.add({"row": np.zeros(len(key), np.int64), "key": np.array(key, np.uint32), **names}, {})
-    writer.add(ARRAYS | {"columns": np.array([0, 1], np.int32)}, DETAILS)
-    writer.finish(SUMMARY)
+    cache = with_features(tmp_path / "cache", [0] * len(key), key, [0, 1, 2], vocabulary=True)
     with pytest.raises(CacheFileError, match="is invalid: "):
-        list(open_stream(tmp_path / "cache"))
+        list(open_stream(cache))
 
 
 def test_features_made_by_hand_have_rows(tmp_path):
-    writer = CacheWriter(tmp_path / "cache", HEADER | {"reading": ReaderOptions(format="vw").as_dict()})
-    names = {"names.text": np.zeros(2, np.uint8), "names.start": np.array([0, 1, 2])}
-    for _ in range(2):
-        writer.add({"row": np.zeros(2, np.int64), "key": np.array([1, 2], np.uint32), **names}, {})
-    writer.add(ARRAYS, DETAILS)
-    writer.finish(SUMMARY)
+    cache = with_features(tmp_path / "cache", [0, 0], [1, 2], [0, 1, 2], blocks=2)
     with pytest.raises(CacheFileError, match=r"the features of its block at .* have no rows"):
-        list(open_stream(tmp_path / "cache"))
+        list(open_stream(cache))
 
 
 def test_a_cache_that_changes_while_it_is_read_is_one_error(tmp_path):

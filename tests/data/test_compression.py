@@ -32,7 +32,8 @@ def content(path, size):
 @pytest.mark.parametrize("kind", PACK)
 def test_kinds_are_recognised_by_content_and_may_have_members(tmp_path, kind):
     file = tmp_path / "a"
-    file.write_bytes(PACK[kind](TEXT[:1001]) + PACK[kind](TEXT[1001:]))
+    padding = b"\0" * 100 if kind == "gzip" else b""  # as tapes have it
+    file.write_bytes(PACK[kind](TEXT[:1001]) + PACK[kind](TEXT[1001:]) + padding)
     for size in (7, 1000, 1 << 20):
         assert content(file, size) == TEXT
     rows = [np.diff(batch.start).sum() for batch in open_stream(file)]

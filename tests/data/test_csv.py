@@ -1,10 +1,7 @@
 """CSV and TSV against Python's csv module and a slow twin of what cells become, cut anywhere."""
 
 import csv
-import io
-import os
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -146,17 +143,6 @@ def test_rows_beyond_the_first_thousand_do_not_tell_codes(tmp_path):
     assert open_stream(written(tmp_path, "\n".join(["label,c", *lines[201:]]))).reading.codes == ("c",)
 
 
-def test_codes_are_told_of_a_pipe_too_and_no_row_is_lost(tmp_path):
-    lines = "".join(f"1,{code}\n" for code in CODES * 500)
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_text("label,c\n" + lines))
-    writer.start()
-    rows = read(pipe)
-    writer.join()
-    assert rows == read(written(tmp_path, "label,c\n" + lines)) and len(rows) == 3000
-
-
 def test_types_of_other_columns_are_not_guessed_from_the_first_rows(tmp_path):
     file = written(tmp_path, "label,x\n" + "1,5\n" * 3000 + "0,red\n0,5\n")
     with pytest.warns(DataWarning, match=r"column 'x' \(red\): categories among numbers or dates; use --category x"):
@@ -195,11 +181,6 @@ def test_files_without_a_header_line(tmp_path):
     expected = [([1], {"n": 2.0, "c=red": 1.0}), ([0], {"c=blue": 1.0})]
     for size in (1, 100):
         assert read(file, columns=["label", "n", "c"], chunk_bytes=size) == expected
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
-    for size in (1, 100):
-        assert read(written(tmp_path, b"\xef\xbb\xbflabel,x\n1,2\n"), chunk_bytes=size) == [([1], {"x": 2.0})]
 
 
 def test_several_files_may_order_their_columns_differently(tmp_path):
@@ -307,20 +288,6 @@ def test_unknown_features_are_forgotten_with_their_batch(tmp_path):
     for batch in stream:
         assert batch.new_features is not None and list(batch.new_features.names) == ["a"]
         np.testing.assert_array_equal(batch.columns, [0, 1] * len(batch))
-
-
-def test_rows_written_by_pandas(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(
-        {"label": [1, 0, 1], "x": [0.1, None, -3e-9], "c": ["a,b", 'say "x"', None], "t": ["two\nlines", "", "ü"]}
-    )
-    out = io.StringIO()
-    frame.to_csv(out, index=False)
-    assert read(written(tmp_path, out.getvalue()), text="t") == [
-        ([1], {"x": 0.1, "c=a,b": 1.0, "t:two": 1.0, "t:lines": 1.0}),
-        ([0], {'c=say "x"': 1.0}),
-        ([1], {"x": -3e-9, "t:ü": 1.0}),
-    ]
 
 
 def test_spaces_before_a_quoted_cell_do_not_count(tmp_path):

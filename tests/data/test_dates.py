@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confidently import OnlineClassifier
 from confidently.data import DataError, DataWarning, ReaderOptions, open_stream
 from confidently.data.reading import DATE_PARTS
 from tests.data.tables import write
@@ -181,18 +180,3 @@ def test_types_of_arrow(tmp_path, kind, text):
     expected = read(written(tmp_path, [text, ""]), dates="when")
     assert read(file, **asked) == expected and expected[0]
     assert expected[1] == {}
-
-
-def test_frames_written_to_files_learn_alike(tmp_path):
-    pd, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    days = pd.date_range("2024-01-01", periods=300, freq="5h")
-    frame = pd.DataFrame({"label": ["day" if 8 <= day.hour < 20 else "night" for day in days], "when": days})
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    frame.to_parquet(tmp_path / "rows.parquet")
-    models = []
-    for suffix in ("csv", "parquet"):
-        with warnings.catch_warnings(action="ignore", category=DataWarning):
-            stream = open_stream(tmp_path / f"rows.{suffix}", normalize="none", zeros=True)
-            models.append(OnlineClassifier(view="standard").fit_stream(stream))
-    assert models[0].mistakes_ == models[1].mistakes_ and (models[0].coef_ == models[1].coef_).all()
-    assert list(models[0].features_.names) == ["when.time", "when.hour", "when.weekday"]

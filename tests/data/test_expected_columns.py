@@ -213,11 +213,3 @@ def test_options_that_name_no_column_ask_about_similar_ones(tmp_path, suffix, op
     text = str(refused.value).removeprefix(str(file))
     assert text.startswith(f" has no column {column!r}")
     assert (f" (did you mean {meant!r}?)" in text) if meant else "did you mean" not in text
-
-
-def test_strict_needs_names_of_columns(tmp_path):
-    numbered = tmp_path / "rows.svm"
-    numbered.write_text("1 1:1\n-1 2:1\n")
-    classifier = OnlineClassifier().fit_stream(open_stream(numbered))
-    with pytest.raises(ValueError, match="strict is for formats with named columns; svmlight has none"):
-        list(classifier.predict_stream(numbered, strict=True))

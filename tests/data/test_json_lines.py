@@ -13,29 +13,18 @@ from tests import line_rows
 from tests.json_rows import Row
 from tests.line_rows import parsers_of
 
+READ = {"format": "jsonl", "vocabulary": True, "normalize": "none"}
+
 
 def pieces_of(text, /, cuts=(), request=None, **how):
     """What the compiled readers make of the text; names are kept."""
-    how = {"format": "jsonl", "vocabulary": True, "normalize": "none"} | how
-    return line_rows.pieces_of(parsers_of(how, **request or {}), text, cuts)
+    return line_rows.pieces_of(parsers_of(READ | how, **request or {}), text, cuts)
 
 
 def rows_of(text, /, cuts=(), request=None, **how):
     """(labels, {name: value}, weight, [kept]) of every row."""
-    names, labels, rows = [], [], []
-    for piece in pieces_of(text, cuts, request, **how):
-        names += list(Strings(*piece["new_features"][2]))
-        labels += [int(name) if number else name.decode() for name, number, _, _ in piece["new_labels"]]
-        start, label_start, kept = piece["start"], piece["label_start"], [list(Strings(*k)) for k in piece["kept"]]
-        for i in range(len(start) - 1):
-            entries = slice(start[i], start[i + 1])
-            columns = piece["columns"][entries].tolist()
-            assert columns == sorted(set(columns))
-            features = dict(zip([names[c] for c in columns], piece["values"][entries].tolist(), strict=True))
-            found = [labels[k] for k in piece["labels"][label_start[i] : label_start[i + 1]]]
-            weight = 1.0 if piece["weights"] is None else float(piece["weights"][i])
-            rows.append((found, features, weight, [column[i] for column in kept]))
-    return rows
+    parsers = parsers_of(READ | how, **request or {})
+    return [(labels, row, weight, kept) for labels, weight, row, *kept in line_rows.rows_of(parsers, text, cuts)]
 
 
 letters = st.text('ab.é"\\\n1 =ÉßЖ', max_size=5)

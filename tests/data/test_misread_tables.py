@@ -197,11 +197,12 @@ def test_columns_between_spaces_have_an_error_of_their_own(tmp_path, lines, is_t
 
 
 def test_a_pipe_is_read_as_a_file_is(tmp_path):
-    text = rows_of("x;v", "1;T", *(f"{k};{k % 7}" for k in range(30)))
+    text = rows_of("x;v;c", "1;T;77", *(f"{k};{k % 7};{('9e1', 'a5', '77', 'b0', 'c1')[k % 5]}" for k in range(3000)))
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_text(text))
     writer.start()
     found = read(pipe)
     writer.join()
-    assert found == read(written(tmp_path, text)) and MIXED in found[0][0] and found[2] == 31
+    assert found == read(written(tmp_path, text)) and MIXED in found[0][0] and found[2] == 3001
+    assert "c=9e1" in found[1]

@@ -2,13 +2,11 @@
 
 import csv
 import json
-import locale
 import random
 import re
 import shlex
 import warnings
 from datetime import UTC, datetime
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,6 +18,7 @@ from confidently.data.formats.number_forms import date_formats, number_form
 from confidently.data.label_kind import label_kind
 from tests.data import tables
 from tests.data.tables import said
+from tests.data.test_csv import named_rows
 
 RANDOM = random.Random(3)
 VALUES = [RANDOM.choice([1, -1]) * RANDOM.uniform(0, 10 ** RANDOM.randint(1, 7)) for _ in range(300)]
@@ -38,13 +37,8 @@ def quiet(path, **options):
 
 def values_of(path, **options):
     """The features of every row, by name."""
-    names, rows = [], []
-    for batch in open_stream(path, normalize="none", zeros=True, vocabulary=True, **options):
-        names += [] if batch.new_features is None else list(batch.new_features.names)
-        for k in range(len(batch)):
-            own = slice(batch.start[k], batch.start[k + 1])
-            rows.append({names[j]: x for j, x in zip(batch.columns[own], batch.values[own], strict=True)})
-    return rows
+    stream = open_stream(path, normalize="none", zeros=True, vocabulary=True, **options)
+    return [row for _, row in named_rows(stream)]
 
 
 def table(path, cells, column="x", delimiter=",", labels=("a", "b")):
@@ -87,19 +81,6 @@ def test_what_is_no_number_in_a_form(marks):
 def test_spaces_without_a_break_are_spaces(space):
     assert _core.NumberFormat(decimal=",", thousands=" ").read(f"\u22121{space}234,5") == (-1234.5, b"")
     assert _core.NumberFormat(units=True).read(f"12{space}km") == (12.0, b"km")
-
-
-def test_numbers_of_a_locale_are_those_of_python(request):
-    """Compare with another implementation of one form."""
-    before = locale.setlocale(locale.LC_NUMERIC)
-    request.addfinalizer(lambda: locale.setlocale(locale.LC_NUMERIC, before))
-    try:
-        locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
-    except locale.Error:
-        pytest.skip("no German locale")
-    for value in VALUES:
-        text = locale.format_string("%.3f", value, grouping=True)
-        assert _core.NumberFormat(decimal=",", thousands=".").read(text)[0] == locale.atof(text)
 
 
 ASKED = [
@@ -407,21 +388,6 @@ def test_forms_of_no_cells():
     assert number_form([]) is None and date_formats([]) == []
 
 
-def test_rows_that_are_objects_are_read_alike(tmp_path):
-    """As a server reads them for a model of a table."""
-    path = tmp_path / "rows.csv"
-    path.write_text("label;x;day\na;1,5 km;31/12/2025\nb;2 km;1/2/2024\n")
-    with warnings.catch_warnings(action="ignore"):
-        stream = open_stream(path, decimal=",", units="x", date_format="%d/%m/%Y")
-        reading = stream.reading.of_objects()
-        objects = tmp_path / "rows.jsonl"
-        objects.write_text('{"label":"a","x":"1,5 km","day":"31/12/2025"}\n{"label":"b","x":2,"day":"1/2/2024"}\n')
-        [rows], [found] = stream, open_stream(objects, reading)
-    assert rows.values.tolist() == found.values.tolist() and rows.columns.tolist() == found.columns.tolist()
-    plain = ReaderOptions(format="csv", decimal=",", delimiter=";").of_objects()
-    assert (plain.decimal, plain.delimiter) == (".", None)
-
-
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
     """What ``csv.DictReader`` makes of a table is read as the table: numbers, missing ones, words, other uses."""
@@ -434,12 +400,6 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
         day = f"{k % 28 + 1}/1/2024"
         return ["ab"[k % 2], f"{k},5 km", number, word, mixed, f"A{k}", f"{k}", f"{k}", f"{k} {k}", day]
 
-    def named(batch):
-        """Yield the features of every row by their names."""
-        names = [str(name) for name in batch.new_features.names]
-        for first, last in pairwise(batch.start.tolist()):
-            yield {names[c]: x for c, x in zip(batch.columns[first:last], batch.values[first:last], strict=True)}
-
     names = ["label", "unit", "number", "word", "mixed", "code", "category", "drop", "text", "day"]
     with open(path, "w", newline="") as file:
         csv.writer(file, delimiter=";").writerows([names, *map(cells, range(300))])
@@ -447,14 +407,15 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
         path, decimal=",", thousands=".", units="unit", category="category", drop="drop", text="text",
         date_format="%d/%m/%Y", normalize="none",
     )  # fmt: skip
-    reading, [rows] = stream.reading.of_objects(), stream
-    assert {"number", "word"} <= set(reading.numbers)
+    reading, rows = stream.reading.of_objects(), named_rows(stream)
+    assert {"number", "word"} <= set(reading.numbers) and (reading.decimal, reading.delimiter) == (",", None)
+    assert ReaderOptions(format="csv", decimal=",", delimiter=";").of_objects().decimal == "."
     with open(path, newline="") as file:
         lines = list(csv.DictReader(file, delimiter=";"))
     for given in (lines, [line | {"number": None if k < 9 else line["number"]} for k, line in enumerate(lines)]):
         objects.write_text("".join(json.dumps(line) + "\n" for line in given))
-        [found] = open_stream(objects, reading)
-        for k, (row, other) in enumerate(zip(named(rows), named(found), strict=True)):
+        found = named_rows(open_stream(objects, reading))
+        for k, ((_, row), (_, other)) in enumerate(zip(rows, found, strict=True)):
             assert {name: x for name, x in row.items() if given is lines or k >= 9 or name != "number"} == other
     for cell in ("1_000", "5 %", "inf"):
         last = [*cells(300)[:2], cell, *cells(300)[3:]]

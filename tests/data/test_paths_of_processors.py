@@ -139,7 +139,7 @@ def test_paths_agree_on_any_lines(text, cuts, labels, zero_based, skip_errors):
 
 
 def test_values_are_what_float_makes_of_them():
-    """Up to 19 digits, also next to the middle between two doubles, and with exponents."""
+    """Up to 19 digits, also next to the middle between two doubles, with exponents, and up to 40 digits."""
     chance = random.Random(2)
     texts = [f"{n}.5" for n in (chance.randrange(2**52, 2**53) for _ in range(300))]  # exactly in the middle
     texts += [repr(chance.uniform(-1, 1) * 10.0 ** chance.randrange(-8, 8)) for _ in range(2000)]
@@ -148,6 +148,12 @@ def test_values_are_what_float_makes_of_them():
         low = Decimal(chance.uniform(0, 2))
         middle = (low + Decimal(math.nextafter(low, 9))) / 2
         texts += [f"{middle:.{digits}f}" for digits in (15, 16, 17, 18, 19)]
+        far = (
+            Decimal(low := chance.uniform(1, 2) * 10.0 ** chance.randrange(-12, 12))
+            + Decimal(math.nextafter(low, 1e99))
+        ) / 2
+        texts += [f"{far:.{digits}e}" for digits in (15, 16, 17, 18, 40)]
+    texts += [f"{chance.randrange(10**18, 2**63 - 1)}e-3" for _ in range(500)]
     texts += [f"{chance.random():.{chance.randrange(8, 19)}}e{chance.randrange(-60, 60)}" for _ in range(1000)]
     chance.shuffle(texts)
     rows = [" ".join(f"{k + 1}:{x}" for k, x in enumerate(texts[a : a + 20])) for a in range(0, len(texts), 20)]

@@ -9,9 +9,10 @@ import pytest
 
 import confidently
 from confidently import OnlineClassifier
-from confidently.data import DataError, ReaderOptions, open_stream
+from confidently.data import DataError, open_stream
 from tests.command_line import here
 from tests.data.tables import write
+from tests.data.test_csv import named_rows
 
 NAMES = ["", "a", "b", "ab", "long_name"]
 CHOICES = [
@@ -45,15 +46,9 @@ def written(path, rows, chosen=lambda name: True):
 
 
 def contents(path, **how):
-    """Names and values of every row, with labels, weights and tags."""
-    found, names = [], []
-    for batch in open_stream(path, vocabulary=True, chunk_bytes=300, keep=["tag"], **how):
-        names += [] if batch.new_features is None else list(batch.new_features.names)
-        for k in range(len(batch)):
-            own = slice(batch.start[k], batch.start[k + 1])
-            row = {names[j]: x for j, x in zip(batch.columns[own], batch.values[own], strict=True)}
-            found.append((batch.labels[k], batch.weights[k], row))
-    return found
+    """Names and values of every row, with labels and weights."""
+    batches = list(open_stream(path, vocabulary=True, chunk_bytes=300, keep=["tag"], **how))
+    return named_rows(batches), [weight for batch in batches for weight in batch.weights.tolist()]
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
@@ -109,16 +104,6 @@ def test_a_column_to_read_must_be_there_in_training(suffix, tmp_path):
     with pytest.raises(DataError, match="has no column 'z'; there are a,"):
         names_of(path, only=["z", "a"])
     assert names_of(path, only=["z", "a"], freeze=True, ignore_labels=True) == {"a"}
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"format": "svmlight", "only": "a"}, r"only is for named columns and namespaces \(vw, jsonl, csv,"),
-    ({"format": "text", "drop": "a"}, "drop is for named columns and namespaces .*; text has neither"),
-    ({"format": "vw", "only": "a", "drop": ["b", "a"]}, "'a' is both in drop and in only; use one of the two"),
-])  # fmt: skip
-def test_what_cannot_be_selected_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        ReaderOptions(**options)
 
 
 # --- the command line -------------------------------------------------------------------------------------------------

@@ -172,12 +172,3 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, line, place, problem):
     message = str(error.value)
     assert message.startswith(f"{file}, line 3, {place}: ") and problem in message
     assert len(message) < len(str(file)) + 250 and message.isprintable()
-
-
-def test_only_tags_can_be_kept(tmp_path):
-    file = tmp_path / "rows.vw"
-    file.write_text("1 'first| a\n-1 | b\n1 third| c\n")
-    [batch] = open_stream(file, keep=("tag",))
-    assert list(batch.kept["tag"]) == ["first", "", "third"]
-    with pytest.raises(DataError, match="vw has no 'id' to keep; expected tag"):
-        list(open_stream(file, keep=("id",)))

@@ -49,14 +49,6 @@ def test_text(tmp_path, text, options, names):
     assert read(tmp_path, "rows.txt", f"y\t{text}\n", **options)[0] == names
 
 
-@pytest.mark.parametrize("text, problem", [
-    ("label,x\ra,1\r", "carriage returns only"), ("label,x\n", "has no rows, only a header"),
-])  # fmt: skip
-def test_tables(tmp_path, text, problem):
-    with pytest.raises(DataError, match=problem):
-        read(tmp_path, "rows.csv", text)
-
-
 def test_strings_of_tables_that_are_not_utf8(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet

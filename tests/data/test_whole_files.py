@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 
 from confidently import OnlineClassifier
-from confidently.data import DataError
-from confidently.data.cache.building import CacheBuilder
-from confidently.data.cache.origin import Origin
-from confidently.data.reading import ReaderOptions
 from confidently.data.sources.whole_files import naming, new_file, new_text_file, probe
 from tests.command_line import rows
 
@@ -128,13 +124,3 @@ def test_what_a_killed_process_left_of_a_cache_is_overwritten(ok, data, tmp_path
     for path in (cache, fresh):
         ok("cache", data, "-o", path)
     assert cache.read_bytes() == fresh.read_bytes() and not (tmp_path / "rows.cache.partial").exists()
-
-
-@POSIX
-def test_only_one_process_writes_a_cache(call, data, tmp_path):
-    with CacheBuilder(tmp_path / "rows.cache", ReaderOptions(), Origin(sources=[]), multilabel=False) as builder:
-        code, _, err = call("cache", data, "-o", tmp_path / "rows.cache")
-        assert code == 2 and "is being written by another process" in err
-        with pytest.raises(DataError, match="being written"):
-            CacheBuilder(tmp_path / "rows.cache", ReaderOptions(), Origin(sources=[]), multilabel=False)
-        assert builder.writer.partial.exists()
