@@ -23,11 +23,10 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(cache_module, "BLOCK_ROWS", 120)
 
 
-def cached(path, to, reading=None, chunk_bytes=1 << 20, multilabel=None, keep=()):
-    origin = Origin(sources=fingerprints([path]), multilabel=multilabel)
-    options = {"chunk_bytes": chunk_bytes, "multilabel": multilabel, "keep": keep}
+def cached(path, to, reading=None, keep=(), targets=False, **options):
+    origin = Origin(sources=fingerprints([path]), multilabel=options.get("multilabel"), targets=targets)
     with (
-        open_stream(path, reading, **options) as stream,
+        open_stream(path, reading, keep=keep, targets=targets, **options) as stream,
         CacheBuilder(to, stream.reading, origin, stream.multilabel, keep) as builder,
     ):
         for batch in stream:

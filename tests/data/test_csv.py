@@ -30,7 +30,7 @@ def named_rows(stream):
             values = batch.values[entries].tolist()
             row = {names[k]: x for k, x in zip(batch.columns[entries], values, strict=True)}
             assert len(row) == len(values)
-            rows.append(([labels[k] for k in of_row], row))
+            rows.append(([labels[k] for k in of_row] if batch.targets is None else [], row))
     return rows
 
 

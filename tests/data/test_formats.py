@@ -15,8 +15,6 @@ from confidently.cli.commands import convert, predict, train
 from confidently.cli.options.reading import READING, chosen_reading
 from confidently.cli.output.writers import WRITERS
 from confidently.data import FORMATS, DataError, DataWarning, ReaderOptions, open_stream
-from confidently.data.cache.building import CacheBuilder
-from confidently.data.cache.origin import Origin, fingerprints
 from confidently.data.formats.table import (
     BY_NAME,
     BY_SUFFIX,
@@ -29,6 +27,7 @@ from confidently.data.formats.table import (
 from confidently.data.sources.file_range import FileRange
 from confidently.data.writing import write_rows
 from confidently.data.writing.rows import Rows
+from tests.data.test_cache import cached
 
 PACKAGE = Path(confidently.__file__).parent
 TABLE_SCRIPT = Path(__file__).parents[2] / "docs" / "formats.py"
@@ -267,14 +266,6 @@ def test_rows_are_written(format, example, tmp_path):
 
 @every_format
 def test_rows_are_cached(format, example, tmp_path):
-    reading, cache = (
-        ReaderOptions(format=format.name, codes=() if format.delimiter else None, **options(format)),
-        tmp_path / "c",
-    )
-    with open_stream(example, reading) as stream:
-        origin = Origin(sources=fingerprints([example]))
-        with CacheBuilder(cache, stream.reading, origin, stream.multilabel) as builder:
-            for batch in stream:
-                builder.add(batch)
-            builder.finish()
+    reading = ReaderOptions(format=format.name, codes=() if format.delimiter else None, **options(format))
+    cache = cached(example, tmp_path / "cache", reading)
     assert rows_of(open_stream(cache), format.named) == expected(format)

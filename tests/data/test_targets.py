@@ -7,16 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confidently import _core
 from confidently.data import DataError, ReaderOptions, open_stream
-from confidently.data.cache.building import CacheBuilder
-from confidently.data.cache.origin import Origin, fingerprints
 from confidently.data.formats.lines import pieces
 from confidently.data.formats.table import format_of
 from confidently.data.label_kind import LabelKind, label_kind
 from confidently.data.selection import columns_of_first
 from tests.data.tables import write
-from tests.data.test_paths_of_processors import PATHS, reader_on
+from tests.data.test_cache import cached as cache_of
+from tests.data.test_paths_of_processors import PATHS, numbering_of, reader_on
 
 RNG = np.random.default_rng(5)
 N = 1500
@@ -51,18 +49,6 @@ def written(folder, name):
     return file
 
 
-def cached(path, to, targets=True, **options):
-    origin = Origin(sources=fingerprints([path]), targets=targets)
-    with (
-        open_stream(path, targets=targets, normalize="none", **options) as stream,
-        CacheBuilder(to, stream.reading, origin, stream.multilabel) as builder,
-    ):
-        for batch in stream:
-            builder.add(batch)
-        builder.finish()
-    return to
-
-
 def rows_of(stream):
     """The targets, and the rows' values, of all batches; labels must be 0, and never named."""
     batches = list(stream)
@@ -88,12 +74,7 @@ def test_every_path_of_the_processor_gives_what_float_does(numbers, chunk):
     text = "".join(f"{y!r} 1:1 3:0.5\n" for y in numbers).encode() * 3
     for path in PATHS:
         reader, found = reader_on(path, labels="target"), []
-        numbering = _core.Numbering(
-            _core.ReaderOptions(
-                largest=1e100, max_columns=10, labels=_core.LabelCount.target, skip_errors=False, l2=False, bits=22,
-                classes=[], n_kept=0, zeros=False, own_columns=False,
-            )
-        )  # fmt: skip
+        numbering = numbering_of()
         for piece in pieces((text[a : a + chunk], 0) for a in range(0, len(text), chunk)):
             reader.parse(piece.begun, piece.text, piece.line)
             reader.number(numbering)
@@ -162,6 +143,10 @@ def test_numbers_in_strings_are_targets_and_lists_of_a_column_are_not(tmp_path):
     assert rows_of(open_stream(tmp_path / "rows.jsonl", targets=True))[0].tolist() == [1.5, 1.0, -2.0]
 
 
+def cached(path, to, **options):
+    return cache_of(path, to, ReaderOptions(format=format_of([path]), normalize="none"), targets=True, **options)
+
+
 @pytest.mark.parametrize("name", ["rows.svm", "rows.csv"])
 def test_a_cache_keeps_targets(tmp_path, name):
     cache = cached(written(tmp_path, name), tmp_path / "cache")
@@ -179,7 +164,7 @@ def test_a_cache_keeps_targets(tmp_path, name):
 def test_a_cache_of_classes_has_no_targets(tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:1\n2 1:1\n")
     with pytest.raises(DataError, match="a cache of labels that are classes, expected numbers; rebuild it"):
-        list(open_stream(cached(tmp_path / "rows.svm", tmp_path / "cache", targets=False), targets=True))
+        list(open_stream(cache_of(tmp_path / "rows.svm", tmp_path / "cache"), targets=True))
 
 
 def test_shuffled_rows_keep_their_targets(tmp_path):
