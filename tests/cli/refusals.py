@@ -92,6 +92,8 @@ REFUSALS = {
         "predict n.numbers.cw numbers.csv --interval 1", "predict n.numbers.cw numbers.csv --std --keep std",
         "evaluate n.numbers.cw numbers.csv --abstain 0.9", "evaluate n.numbers.cw classes.csv",
         "evaluate several.numbers.cw numbers.csv", "inspect several.numbers.cw --row '1:1'",
+        "inspect n.bandit --row x", "predict n.bandit decisions.jsonl --proba",
+        "evaluate n.bandit decisions.jsonl --abstain 0.9",
         "inspect several.numbers.cw --class 3", "inspect n.numbers.cw --class x", "inspect m.cw --class x",
         "inspect words.cw --row", "inspect n.numbers.cw --row numbers.csv", "inspect n.numbers.cw --row 1,2",
         "topics show n.numbers.cw", "topics show m.cw", "topics predict m.cw two.svm", "inspect t.topics",
@@ -143,7 +145,8 @@ REFUSALS = {
         "evaluate n.bandit broken", "evaluate m.cw two.svm --policy greedy", "train --bandit costs.vw",
         "train --bandit costs.vw --cb 2", "train --bandit costs.vw --cb 0", "train --bandit shown.csv --chosen itme",
         "train --bandit shown.csv --on-error limit=0", "train two.svm --cb 2", "predict m.cw few.svm --on-error skip",
-        "predict n.bandit decisions.jsonl --drop x",
+        "predict n.bandit decisions.jsonl --drop x", "train --bandit decisions.jsonl --slot x",
+        "merge n.bandit n2.bandit -o x.bandit --how mean", "merge town.keys n.bandit -o x.keys",
     ],
 }  # fmt: skip
 
@@ -167,6 +170,7 @@ def write_more_files(run):
         "cache two.svm -o two.cache", "cache two.svm --normalize l2 -o scaled.cache",
         "topics train sets.svm --topics 2 -o labels.topics", "train people.csv --label bought --key town -o town.keys",
         "topics train words.txt --topics 2 --calibration none -o uncalibrated.topics",
+        "train --bandit decisions.jsonl -o n2.bandit",
     ):  # fmt: skip
         assert run([*line.split(), "-q"]) == 0, line
     several_numbers()

@@ -49,9 +49,6 @@ def test_what_cannot_be_known_is_said(folder):
     (folder / "other").write_text(json.dumps(one | {"chosen": "b", "reward": 0}) + "\n")
     never = here("evaluate", "m", "other", "--policy", "greedy", cwd=folder)
     assert "The policy never chooses what the log did" in never.stdout
-    (folder / "m.cw").write_text("no archive")
-    wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
-    assert wrong.returncode == 2 and "--policy: for a model of train --bandit; omit it" in wrong.stderr
 
 
 CB = "1:-1:0.5 |user old\n2:0:0.5 |user new\n9:0:0.5 |user new\n1:-2:half |user old\n2:-2:0.5 |user new\n"
@@ -115,15 +112,3 @@ def test_logs_of_all_forms_make_one_model(tmp_path):
         assert done.returncode == 0, done.stderr
         models.append((tmp_path / "m").read_bytes())
     assert len(set(models)) == 1
-
-
-def test_options_of_logs_are_for_models_of_decisions(folder):
-    here("train", "--bandit", "decisions.jsonl", "-o", "m", cwd=folder)
-    for arguments, message in (
-        (("train", "decisions.jsonl", "--cb", "3"), "--actions needs --bandit"),
-        (("train", "--bandit", "decisions.jsonl", "--slot", "x"), "decisions.jsonl: --slot is for tables"),
-        (("evaluate", "m", "decisions.jsonl", "--drop", "x"), "decisions.jsonl: --drop is for tables"),
-        (("predict", "no model", "decisions.jsonl", "--on-error", "skip"), "--on-error: for a model of train --bandit"),
-    ):
-        found = here(*arguments, cwd=folder)
-        assert found.returncode == 2 and message in found.stderr, found.stderr

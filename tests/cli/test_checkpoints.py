@@ -178,18 +178,6 @@ def stopped(stopped_after, data, tmp_path):
     return run
 
 
-@pytest.mark.long("three trainings for each checkpoint")
-@pytest.mark.few(1)
-@pytest.mark.parametrize("after", range(1, 9))
-@pytest.mark.parametrize("more", [("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full")])
-def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, after, more):
-    arguments = stopped(after, *more)
-    ok(*arguments, *more, "--resume")
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "whole.cw", "--passes", 3, *more)
-    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
-    assert not (tmp_path / "m.cw.checkpoint").exists()
-
-
 @pytest.mark.long("stacks of thousands of rows")
 def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, tmp_path, stopped_after):
     data, generator = tmp_path / "data.svm", np.random.default_rng(0)

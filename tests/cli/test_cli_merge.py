@@ -56,14 +56,6 @@ def test_the_command_merges_as_python_does(here, capsys):
     assert command("evaluate", "all.cw", "0.svm") == command("train", "0.svm", "-q", "--init-model", "all.cw") == 0
 
 
-def test_the_summary(here, capsys):
-    capsys.readouterr()
-    assert command("merge", "0.cw", "1.cw", "-o", "all.cw", "--how", "mean") == 0
-    shown = capsys.readouterr().out
-    assert shown.splitlines()[1].split()[:2] == ["0.cw", "200"]
-    assert "mean of 2 models\n" in shown and "400 rows" in shown and "all.cw (" in shown
-
-
 def test_base(here, capsys):
     for k in range(2):
         assert command("train", f"{k}.svm", "-q", "--init-model", "0.cw", "-o", f"on{k}.cw") == 0

@@ -20,18 +20,6 @@ from confidently.cli import COMMANDS, run
 from tests.command_line import COMMAND, process, rows, shown_on
 
 
-def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data, tmp_path):
-    model, out = tmp_path / "m.cw", tmp_path / "out.txt"
-    ok("train", data, "--rule=arow", "-q", "-o", model)
-    before = model.read_bytes()
-    bad = tmp_path / "bad.svm"
-    bad.write_text(rows(100_000) + "1 1:x\n")
-    for arguments in (["train", bad, "--rule=arow", "-q", "-o", model], ["predict", model, bad, "-o", out]):
-        assert call(*arguments)[0] == 2
-        assert model.read_bytes() == before and not out.exists()
-        assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
-
-
 @pytest.mark.long("fifty thousand rows, processes")
 @pytest.mark.parametrize(
     "arguments",

@@ -229,11 +229,8 @@ def test_weights_are_the_estimator_s(ok, tmp_path):
     assert mine.epsilon_ == np.average(X.sum(axis=1), weights=weights) and mine.n_seen_ == np.count_nonzero(weights)
 
 
-def test_scaled_caches_are_refused(call, ok, tmp_path):
+def test_caches_of_counts_are_learned_as_their_texts(ok, tmp_path):
     written(tmp_path / "x.jsonl")
-    ok("cache", tmp_path / "x.jsonl", "--text", "text", "--normalize", "l2", "-o", tmp_path / "scaled")
-    code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
-    assert code == 2 and "rows scaled to unit L2 norm" in err
     ok(
         "cache", tmp_path / "x.jsonl", "--text", "text", "--vocabulary", "--normalize", "none", "-o",
         tmp_path / "counts",

@@ -448,9 +448,10 @@ def test_the_parts_of_an_explanation_add_up(folder, tmp_path, name):
             one for one in named if not ("cosines" in one or "trees" in one)
         }
     elif case.target in ("classes", "numbers"):
-        own = {one["feature"]: one["mean"] for one in weights[0]["top"]}
-        coefficients = dict(zip(estimator.features_.names, np.ravel(estimator.coef_), strict=True))
-        assert {one: x for one, x in own.items() if one in coefficients} == pytest.approx(coefficients)
+        own, learned = {one["feature"]: one for one in weights[0]["top"]}, (estimator.coef_, estimator.variance_)
+        for name, mean, variance in zip(estimator.features_.names, *map(np.ravel, learned), strict=True):
+            assert own[name]["mean"] == pytest.approx(mean)
+            assert own[name]["std"] == pytest.approx(variance**0.5, rel=0.02)  # a little more where noise is not known
 
 
 @each

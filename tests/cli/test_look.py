@@ -103,15 +103,6 @@ def test_training_reads_what_was_shown(ok, files, monkeypatch, name, options):
             assert columns[column]["type"] == kind
 
 
-def test_a_table_without_labels_is_shown_with_what_to_name(ok, call, files):
-    pd.DataFrame(TABLE).rename(columns={"label": "bought"}).to_csv(files / "bought.csv", index=False)
-    out = ok("look", files / "bought.csv")
-    assert "no column is named 'label'" in out and "--label NAME -o bought.cw" in out and "\nbought " in out
-    assert looked(ok, files / "bought.csv")["label"] is None
-    code, _, err = call("look", files / "bought.csv", "--label", "buoght")
-    assert code == 2 and "did you mean 'bought'?" in err
-
-
 def test_keys_within_objects_and_lists_have_a_column_each(ok, tmp_path):
     """Keys may have an equals sign or a point; what is in a list belongs to the list."""
     rows = [{"label": "a", "x=y": 2, "o": [{"k": 1}, {"k": 2}], "z": [1, 2], "n": {"t": "u=v", "b": True}}]
@@ -170,11 +161,6 @@ def test_of_many_columns_the_first_are_shown(ok, tmp_path):
 def test_the_first_of_several_files_is_shown(ok, files):
     found = looked(ok, files / "prices.csv", files / "prices.csv")
     assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)
-
-
-def test_a_set_of_labels_and_numbers_to_predict_are_named(ok, files):
-    assert "any number of labels per row, 2 labels: a 40, b 20" in ok("look", files / "sets.csv")
-    assert "numbers from 0 to 12.375: a regression" in ok("look", files / "prices.csv")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file with a hole takes its whole size")

@@ -80,18 +80,7 @@ def test_probabilities_of_new_contexts_are_predicted(logs, ok, call):
     assert len((logs / "out").read_text().splitlines()) == 20  # as it was
 
 
-@pytest.mark.long("a bandit for each option")
-@pytest.mark.parametrize(
-    "arguments", [["inspect", "--row", "x"], ["predict", "--proba"], ["evaluate", "--abstain", "0.9"]]
-)
-def test_options_of_other_models_are_refused(logs, call, arguments):
-    command, option, *value = arguments
-    data = [] if command == "inspect" else [logs / "a.jsonl"]
-    code, _, err = call(command, logs / "a.bandit", *data, option, *value)
-    assert code == 2 and f"{option}: not supported for the model of a bandit; omit it" in err
-
-
-def test_models_of_decisions_are_merged(logs, ok, call):
+def test_models_of_decisions_are_merged(logs, ok):
     parts = [DecisionModel.load(logs / f"{name}.bandit") for name in "ab"]
     found = json.loads(ok("merge", logs / "a.bandit", logs / "b.bandit", "-o", logs / "both", "--json"))
     assert found["rewards"] == 200
@@ -102,11 +91,9 @@ def test_models_of_decisions_are_merged(logs, ok, call):
         ok("merge", logs / "longer", logs / "a.bandit", "-o", logs / "x", "--json", "--base", logs / "a.bandit")
     )
     assert found["rewards"] == 200
-    code, _, err = call("merge", logs / "a.bandit", logs / "b.bandit", "-o", logs / "x", "--how", "mean")
-    assert code == 2 and "--how mean: of classifiers and regressions" in err
 
 
-def test_models_of_entities_are_merged(tmp_path, ok, call):
+def test_models_of_entities_are_merged(tmp_path, ok):
     random = np.random.default_rng(0)
     for name in "ab":
         lines = [f"{random.integers(5)},{random.normal():.2f},{random.integers(2)}\n" for _ in range(100)]
@@ -115,9 +102,6 @@ def test_models_of_entities_are_merged(tmp_path, ok, call):
     assert "rows         200" in ok("merge", tmp_path / "a.ent", tmp_path / "b.ent", "-o", tmp_path / "both")
     merge_entities([EntityModels.load(tmp_path / f"{name}.ent") for name in "ab"]).save(tmp_path / "expected")
     assert (tmp_path / "both").read_bytes() == (tmp_path / "expected").read_bytes()
-    DecisionModel().save(tmp_path / "other")
-    code, _, err = call("merge", tmp_path / "a.ent", tmp_path / "other", "-o", tmp_path / "x")
-    assert code == 2 and "expected models of entities, got a model of decisions" in err
 
 
 def test_load_reads_models_of_every_kind(tmp_path):

@@ -45,11 +45,6 @@ def labels(files, ok, tmp_path):
     return tmp_path / "l.cw"
 
 
-def new_rows(files):
-    frame = pd.read_csv(files / "new.csv")
-    return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
     model, data = request.getfixturevalue("model" if kind == "csv" else "labels"), files / f"new.{kind}"
@@ -63,30 +58,6 @@ def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
     assert measured["mean_size"] == pytest.approx(np.mean([len(own) for own in names]))
     by_class = json.loads(ok("evaluate", model, data, "--set", "0.9", "--json"))["set"]
     assert measured["mean_size"] != by_class["mean_size"]
-
-
-def test_what_is_measured_is_what_is_predicted(ok, model, files):
-    trained, (X, y) = load(model), new_rows(files)
-    found = json.loads(ok("evaluate", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03", "--json"))
-    sets, leave, wrong = trained.predict_set(X, 0.99), trained.abstain(X, 0.03), trained.predict(X) != y
-    inside = sets[np.arange(len(y)), np.searchsorted(trained.classes_, y)]
-    assert found["set"] == {
-        "probability": 0.99, "coverage": pytest.approx(inside.mean()), "lowest": None, "highest": None,
-        "mean_size": pytest.approx(sets.sum(axis=1).mean()),
-    }  # fmt: skip
-    for entry in found["classes"]:
-        own = y == entry["name"]
-        assert entry["coverage"] == pytest.approx(inside[own].mean())
-        assert entry["mean_size"] == pytest.approx(sets[own].sum(axis=1).mean())
-    assert found["max_risk"] == {
-        "risk": 0.03, "probability": pytest.approx(trained.learner_.conformal.least_probability(0.03)),
-        "rows_predicted": int((~leave).sum()), "coverage": pytest.approx(1.0 - leave.mean()),
-        "error": pytest.approx(wrong[~leave].mean()),
-    }  # fmt: skip
-    text = ok("evaluate", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03")
-    for line in ("coverage of 99 % sets", "mean size of sets", "predicted at risk 0.03", "error at risk 0.03"):
-        assert line in text
-    assert "in any 1,000 rows" not in text and "size of sets" in text.split("class  ")[1].splitlines()[0]
 
 
 def test_windows_are_of_a_thousand_rows(ok, model, files):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from confidently import OnlineRegressor, load
-from confidently.data import open_stream
 from confidently.models.explanation import explain_number
 from confidently.models.model import Model
 from tests.command_line import here
@@ -37,41 +36,6 @@ def train(ok, data, *options, model="m.cw"):
     return found, data.parent / model
 
 
-def test_a_model_is_that_of_the_regressor_and_evaluated_by_plain_formulas(ok, data):
-    result, path = train(ok, data, "--regression", "--no-shuffle")
-    stream = open_stream(data, label="y", targets=True, normalize="none", zeros=True)
-    expected = OnlineRegressor().fit_stream(stream)
-    model = load(path)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
-    assert result["rmse"] == pytest.approx(expected.rmse_) and result["mae"] == pytest.approx(expected.mae_)
-    assert result["target_offset"] == pytest.approx(Y[:3000].mean())
-    assert result["target_std"] == pytest.approx(Y[:3000].std())
-
-    found, y = json.loads(ok("evaluate", path, data.parent / "new.csv", "--json")), Y[3000:]
-    mean, limits = model.predict(X[3000:]), model.predict_interval(X[3000:], 0.9)
-    assert found["rows"] == 1000
-    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((mean - y) ** 2)))
-    assert found["mae"] == pytest.approx(np.mean(np.abs(mean - y)))
-    assert found["r2"] == pytest.approx(model.score(X[3000:], y))
-    inside = np.mean((limits[:, 0] <= y) & (y <= limits[:, 1]))
-    assert found["interval"] == pytest.approx(
-        {"probability": 0.9, "coverage": inside, "mean_width": np.mean(limits[:, 1] - limits[:, 0])}
-    )
-    text = ok("evaluate", path, data.parent / "new.csv")
-    assert "RMSE" in text and "coverage of 90 % intervals" in text
-
-
-@pytest.mark.parametrize("options, regression", [
-    ((), True), (("--classification",), None), (("--rule", "arow"), None), (("--classes", "1,2"), None),
-])  # fmt: skip
-def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(call, data, options, regression):
-    code, out, err = call("train", data, "--label", "y", *options)
-    if regression:
-        assert code == 0 and "labels are numbers, such as" in err and "(--regression)" in err and "RMSE" in out
-    else:
-        assert code == 2 and "is not a class" in err and "--regression" in err
-
-
 @pytest.mark.long("six trainings of thousands of rows")
 def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, data):
     for n, numbers in ((29, False), (30, True), (3000, True)):
@@ -98,21 +62,6 @@ def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
         assert (text in err) == mentioned and text not in silent
     result, _ = train(ok, data, "--no-shuffle", "--rule", "poisson")
     assert result["rule"]["name"] == "poisson" and result["target_offset"] == pytest.approx(63.5)  # of the first 128
-
-
-def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
-    result, path = train(ok, data, "--regression")
-    shown = json.loads(ok("inspect", path, "--json"))
-    [weights] = shown["weights"]
-    found = {weight["feature"]: (weight["mean"], weight["std"]) for weight in weights["top"]}
-    design = np.column_stack([X[:3000], np.ones(3000)])
-    solution, squares, *_ = np.linalg.lstsq(design, Y[:3000], rcond=None)
-    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * squares / (3000 - 4))
-    for k, name in enumerate("abc"):
-        assert found[name][0] == pytest.approx(solution[k], rel=0.01)
-        assert found[name][1] == pytest.approx(errors[k], rel=0.05)
-    assert shown["rmse"] == pytest.approx(result["rmse"])
-    assert "noise       standard deviation 0.2" in ok("inspect", path)
 
 
 @pytest.mark.long("five trainings, with pictures")
@@ -178,31 +127,6 @@ def test_contributions_to_each_of_several_numbers_are_those_to_one(ok, tmp_path,
         explain_number(Model.load(tmp_path / "several.cw"), one_row(np.array([0.5, -1.5, 0.0])))
 
 
-def test_merged_parts_are_one_training(ok, data):
-    rows = data.read_text().splitlines(keepends=True)
-    for k, part in enumerate((rows[1:1000], rows[1000:])):
-        (data.parent / f"{k}.csv").write_text("".join([rows[0], *part]))
-        train(ok, data.parent / f"{k}.csv", "--regression", model=f"{k}.cw")
-    _, whole = train(ok, data, "--regression")
-    paths = [data.parent / "0.cw", data.parent / "1.cw"]
-    result = json.loads(ok("merge", *paths, "-o", data.parent / "all.cw", "--json"))
-    found, expected = load(data.parent / "all.cw"), load(whole)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
-    np.testing.assert_allclose(found.predict_interval(X, 0.9), expected.predict_interval(X, 0.9), atol=0.12)
-    assert result["rows_seen"] == sum(part["rows_seen"] for part in result["merged"]) == 3000
-    assert "mistakes" not in result["merged"][0] and "RMSE" in ok("merge", *paths, "-o", data.parent / "2.cw")
-
-
-def test_rows_that_are_skipped_are_counted(ok, data):
-    data.write_text(table(slice(0, 100)) + "NA,1,2,3\n")
-    result, _ = train(ok, data, "--regression", "--on-error", "skip")
-    assert (
-        result["rows"] == 100
-        and result["skipped"] == 1
-        and "the target is missing, which is 'NA'" in result["skipped_examples"][0]
-    )
-
-
 def test_bounds_are_those_of_the_regressor(ok, call, data):
     counts = np.random.default_rng(2).poisson(np.exp(X[:, 0])).astype(float)
     data.write_text(table(slice(0, 3000), counts))
@@ -217,11 +141,6 @@ def test_bounds_are_those_of_the_regressor(ok, call, data):
         np.testing.assert_allclose(values[:, 0], model.predict(X[3000:]), rtol=1e-4, atol=1e-6)
         least = {None: 0.0, "0,": 0.0, "-1,500": -1.0, ",": -np.inf}[bounds]
         assert (values >= least).all() and (values[:, 0].min() < 0) == (bounds in ("-1,500", ","))
-    for given in ("1,0", "0", "a,b", "0,1,2"):
-        code, _, error = call(
-            "train", data, "--label=y", "--regression", f"--bounds={given}", "-o", data.parent / "x.cw"
-        )
-        assert code and "--bounds: expected LOW,HIGH" in error
     code, _, error = call("train", data, "--label=y", "--regression", "--bounds=0,3", "-o", data.parent / "x.cw")
     assert code and "targets must be in 0 to 3, their bounds" in error
 

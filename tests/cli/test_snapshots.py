@@ -55,6 +55,11 @@ COMMAND_LINES = {
         "train two.svm -q --rule cellip --gamma 5 --a 1",
         "train numbers.csv --covariance auto -o numbers.cw",
         "train numbers.csv --rule arow_eps --holdout 0.1 --json",
+        *(f"train three.svm --no-shuffle --covariance {options}" for options in (
+            "full", "full -q", "full --multiclass joint", "full --classes x,y,z", "full --multiclass one-vs-rest",
+            "full --rule logistic --multiclass softmax", "full --rule logistic", "shared", "diag")),
+        "train sets.svm --no-shuffle --covariance full", "train sets.svm --covariance full --multiclass joint",
+        "train two.svm --no-shuffle --covariance full",
         "train --bandit decisions.jsonl -o shop.bandit",
         "train --bandit decisions.vw --policy square_cb --json",
         "train --bandit two.svm",
@@ -78,7 +83,8 @@ COMMAND_LINES = {
     "evaluate": [
         "evaluate m.cw two.svm", "evaluate m.cw two.svm --json", "evaluate three.cw three.svm",
         "evaluate sets.cw sets.svm", "evaluate sets.cw sets.svm --json", "evaluate many.cw many.svm",
-        "evaluate three.cw two.svm", "evaluate n.cw two.svm --risk-coverage --abstain 0.5",
+        "evaluate three.cw two.svm", "evaluate m.cw two.svm --abstain 1",
+        "evaluate n.cw two.svm --risk-coverage --abstain 0.5",
         "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json", "evaluate n.numbers.cw numbers.csv",
         "evaluate m.cw two.svm --set 0.9 --max-risk 0.01", "evaluate sets.cw sets.svm --set 0.9 --json",
         "evaluate n.numbers.cw numbers.csv --json",

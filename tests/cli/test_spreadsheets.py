@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from confidently.models.model import Model
-from tests.command_line import here
 
 RANDOM = random.Random(1)
 OPTIONS = ["--decimal", ",", "--thousands", ".", "--units", "share,way", "--date-format", "%d/%m/%Y"]
@@ -67,17 +66,6 @@ def learned(call, model, *arguments):
     return found.source, [array.tobytes() for array in found.arrays().values()]
 
 
-def test_a_german_table_says_what_to_do(files):
-    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
-    assert (
-        "column 'price' (" in err and "numbers with a decimal comma and points between thousands, read as such" in err
-    )
-    assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
-    assert "column 'day': dates and times (%d/%m/%Y), read as" in err
-    err = here("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
-    assert err.count("\n") == 1 and "dates and times, read as" in err
-
-
 def test_a_german_table_is_the_plain_one(call, files):
     source, german_model = learned(call, files / "g.cw", files / "german.csv", *OPTIONS)
     _, plain_model = learned(call, files / "p.cw", files / "plain.csv")
@@ -112,25 +100,6 @@ def test_caches_checkpoints_and_conversions_read_it_alike(call, files):
     ok(call, "train", files / "plain.csv", "-q", "-o", files / "j2.cw", "--init-model", files / "j.cw")
     models = [[a.tobytes() for a in Model.load(str(files / f"{m}.cw")).arrays().values()] for m in ("i2", "j2")]
     assert models[0] == models[1]
-
-
-def test_targets_with_a_unit(call, files):
-    for name, options in (("german", [*OPTIONS, "--units", "price"]), ("plain", [])):
-        text = (files / f"{name}.csv").read_text(encoding="utf-8-sig").splitlines()
-        cells = [line.split(";" if name == "german" else ",") for line in text]
-        kept = [row for row in cells if row[1]]
-        if name == "german":
-            kept = [kept[0]] + [[*row[:1], row[1] + " €", *row[2:]] for row in kept[1:]]
-        (files / f"{name}.csv").write_text(
-            "\n".join((";" if name == "german" else ",").join(row) for row in kept) + "\n"
-        )
-        model = files / f"{name}.cw"
-        ok(call, "train", files / f"{name}.csv", "--rule=ridge", "-q", "-o", model, "--label", "price", *options)
-    models = [
-        Model.load(str(files / f"{name}.cw")) if False else (files / f"{name}.cw") for name in ("german", "plain")
-    ]
-    found = [ok(call, "predict", model, files / f"{model.stem}.csv", "-q") for model in models]
-    assert found[0] == found[1] and found[0].count("\n") > 300
 
 
 def test_data_to_predict_may_have_another_delimiter(call, files):

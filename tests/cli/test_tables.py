@@ -7,6 +7,7 @@ import pytest
 
 from confidently import load
 from confidently.cli.options.view import STANDARDIZED
+from tests.data import tables
 
 RANDOM = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of raw columns
@@ -24,24 +25,11 @@ def objects(factor=1.0, shift=0.0):
 
 
 def write(path, rows):
-    """Write rows in the format of the path's suffix."""
-    if path.suffix in (".csv", ".tsv"):
-        delimiter = "," if path.suffix == ".csv" else "\t"
-        lines = [delimiter.join(map(repr_of, row.values())) for row in rows]
-        path.write_text("\n".join([delimiter.join(rows[0]), *lines]) + "\n")
-    elif path.suffix == ".jsonl":
+    """Write rows in the format of the path's suffix; in JSON lines, each with its own keys."""
+    if path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        pyarrow = pytest.importorskip("pyarrow")
-        from pyarrow import feather, parquet
-
-        table = pyarrow.Table.from_pylist(rows)
-        (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(table, str(path))
-    return path
-
-
-def repr_of(cell):
-    return cell if isinstance(cell, str) else repr(cell)
+        return path
+    return tables.write(path, {name: [row[name] for row in rows] for name in rows[0]})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])

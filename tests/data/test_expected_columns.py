@@ -204,6 +204,7 @@ def test_the_command_line(tmp_path):
     ({"label": "lable"}, "lable", "label"), ({"weight": "AMOUNT"}, "AMOUNT", "amount"),
     ({"text": "Town"}, "Town", "town"),
     ({"category": "amount_"}, "amount_", "amount"), ({"drop": "towns"}, "towns", "town"), ({"drop": "id"}, "id", None),
+    ({"only": "towns"}, "towns", "town"), ({"dates": "towns"}, "towns", "town"),
 ])  # fmt: skip
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_options_that_name_no_column_ask_about_similar_ones(tmp_path, suffix, options, column, meant):
