@@ -1,4 +1,4 @@
-"""AutoClassifier: scikit-learn's contract, the choice of members, exact continuation, streams, refusals."""
+"""AutoClassifier: the choice of members, exact continuation, streams, refusals."""
 
 from __future__ import annotations
 
@@ -16,27 +16,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active
 from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.naive_bayes import NaiveBayes
 from confidently.tasks.calibration import correction
-from tests.combinations import sampled
 from tests.data_sets import load as real
 
-WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
-FAILURES = {
-    "check_sample_weight_equivalence_on_dense_data": WEIGHT,
-    "check_sample_weight_equivalence_on_sparse_data": WEIGHT,
-}
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
-
-
-@sampled(parametrize_with_checks([AutoClassifier(GIVEN), AutoClassifier()], expected_failed_checks=lambda _: FAILURES))
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def words(n_classes=2, rows=300, seed=0):

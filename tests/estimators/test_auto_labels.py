@@ -16,7 +16,6 @@ from confidently import (
     Logistic,
     OnlineClassifier,
     active,
-    load,
     merge,
     progressive_validation,
     river,
@@ -27,7 +26,6 @@ from confidently.models.merged_learner import MergeError
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
 from confidently.stack.label_stack import LABEL_COUNTS
-from confidently.stack.members import WEIGHTS
 
 N, D, LABELS = 500, 5, 3
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), multiclass="joint", view="unit")]
@@ -140,27 +138,6 @@ def test_progressive_validation_predicts_every_row_before_it_is_learned():
     model = AutoClassifier(passes=1, shuffle=False).fit(X, Y)
     assert curve.mistakes[0, -1] == model.mistakes_
     assert curve.models[0].predict_proba(X) == pytest.approx(model.predict_proba(X))
-
-
-@pytest.mark.parametrize("damage", ["weights", "kind", "fewer labels"])
-def test_a_damaged_file_is_one_error(damage, tmp_path):
-    from tests.model_files import contents_of, write_contents
-
-    X, Y = label_sets()
-    path = tmp_path / "m.cw"
-    AutoClassifier().fit(X, Y).save(path)
-    header, arrays = contents_of(path)
-    assert header["format"] == 13
-    arrays = {name: array.copy() for name, array in arrays.items()}
-    if damage == "weights":
-        arrays[WEIGHTS][0, 0] = np.nan
-    elif damage == "kind":
-        del header["settings"]["multilabel"]
-    else:
-        header.update(n_classes=2, classes=[0, 1])
-    write_contents(path, header, arrays)
-    with pytest.raises(ValueError, match="damaged"):
-        load(path)
 
 
 @pytest.mark.parametrize("model", [river.AutoClassifier(), river.OnlineClassifier()], ids=["auto", "one"])

@@ -1,4 +1,4 @@
-"""AutoRegressor: scikit-learn's contract, the choice of members, exact continuation, intervals, streams, refusals."""
+"""AutoRegressor: the choice of members, exact continuation, intervals, streams, refusals."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import pytest
 from scipy.sparse import random_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import AutoRegressor, OnlineRegressor
-from tests.combinations import sampled
 
-WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
-FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHT for kind in ("dense", "sparse")}
 GIVEN = [OnlineRegressor(prior_variance=10.0), OnlineRegressor("quantile", view="standard")]
 TABLE = [
     *(f"ridge on {seen}" for seen in ("rows", "products", "bins", "cosines of standard", "cosines of ranks")),
@@ -22,12 +18,6 @@ TABLE = [
     *(f"ridge on products of {n} bins, of the rest" for n in (6, 36, 216)),
 ]
 WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
-
-
-@sampled(parametrize_with_checks([AutoRegressor(GIVEN), AutoRegressor()], expected_failed_checks=lambda _: FAILURES))
-@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def friedman(rows=1500, seed=0):

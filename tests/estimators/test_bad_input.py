@@ -105,8 +105,7 @@ BAD_LABELS = {
     "never announced": ({"y": [0, 1, 2, 1]}, r"y has unknown classes: 2; known are 0, 1"),
     "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class per row"),
     "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
-    "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"),
-    "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),
+    "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"), "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),
     "none": ({"y": [0, None, 1, 1]}, "y: row 1 has no label, got None; leave out the row or label it"),
     "none among strings": ({"y": pd.Series(["a", "b", None, "a"])}, "y: row 2 has no label, got (None|nan)"),
     "missing strings": ({"y": pd.Series(["a", "b", None, "a"], dtype="string")}, "y: row 2 has no label, got <NA>"),
@@ -118,17 +117,11 @@ BAD_LABELS = {
     ),
     "lists of numbers": ({"y": [[1], [2, 3], [], [1]]}, r"y: expected one label per row, got \[1\] in row 0"),
     "sets of labels": ({"y": [{"a"}, {"b"}, set(), {"b"}]}, r"y: expected one label per row, got \{'a'\} in row 0"),
-    "lists of as many": (
-        {"y": [[1, 2], [2, 3], [1, 3], [1, 4]]},
-        "Unknown label type: .*MultiLabelBinarizer makes one",
-    ),
-    "negative weight": (
-        {"y": Y, "sample_weight": [1, 1, -1, 1]},
-        r"sample_weight must be finite and >= 0, got -1.0 in row 2",
-    ),
+    "lists of as many": ({"y": [[1, 2], [2, 3], [1, 3], [1, 4]]}, "Unknown label type: .*MultiLabelBinarizer makes"),
+    "negative weight": ({"y": Y, "sample_weight": [1, 1, -1, 1]}, r"sample_weight must be finite and >= 0, got -1.0 i"),
     "nan weight": ({"y": Y, "sample_weight": [1, np.nan, 1, 1]}, "got nan in row 1"),
     "too few weights": ({"y": Y, "sample_weight": [1, 1]}, r"shape \(4,\)"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.long("each estimator with each kind of bad labels")

@@ -91,7 +91,8 @@ SAVED = FEW | {
             ("cw_stdev", "joint"), ("arow", "one-vs-rest"), ("pa1", "joint"), ("logistic", "softmax"))),
         *((OnlineClassifier(covariance="low_rank", rank=2, multiclass=multiclass, dtype=dtype), "three")
           for multiclass, dtype in (("joint", "float32"), ("one-vs-rest", "float64"), ("joint", "float64"))),
-        (OnlineClassifier(covariance="low_rank", rank=2), "two"),
+        (OnlineClassifier(covariance="low_rank", rank=2), "two"), (OnlineClassifier(multiclass="joint"), "labels"),
+        (OnlineClassifier(covariance="shared"), "labels"),
         (OnlineRegressor(covariance="low_rank", rank=2), "number"),
         (OnlineRegressor(covariance="low_rank", rank=2, dtype="float32"), "number"),
         *((OnlineClassifier(rule, projection=projection), "two")

@@ -1,4 +1,4 @@
-"""MIRA: every step against a general optimiser, the learner against a plain loop, scikit-learn's checks."""
+"""MIRA: every step against a general optimiser, the learner against a plain loop."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import MIRA, OnlineClassifier, _core
 from tests.data_sets import load
@@ -97,11 +96,6 @@ def test_real_digits():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         MIRA(**parameters).fit(np.eye(2), [0, 1])
-
-
-@parametrize_with_checks([MIRA()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -17,6 +17,7 @@ from confidently.entities import EntityModels
 TEXTS, SIDES = ["good movie not bad", "bad movie not good"] * 60, [1, 0] * 60
 FRAME = pd.DataFrame({"zip": [11, 22, 33] * 20, "size": np.arange(60.0), "y": [0, 1, 1] * 20})
 KINDS = (AutoClassifier, OnlineClassifier, AutoRegressor, OnlineRegressor)
+COLUMNS: Any = [("zip", "feature", "category"), ("size", "ignored", "any"), ("y", "label", "any")]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -41,8 +42,7 @@ def test_word_order_needs_ngrams() -> None:
 
 def test_a_schema_is_followed_and_must_be_that_of_the_columns(tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
-    columns: Any = [("zip", "feature", "category"), ("size", "ignored", "any"), ("y", "label", "any")]
-    Schema(columns=tuple(Column(*one) for one in columns)).save(path)
+    Schema(columns=tuple(Column(*one) for one in COLUMNS)).save(path)
     for schema in (path, str(path), Schema.load(path)):
         for rows in (FRAME, FRAME.to_dict("records")):
             model = OnlineClassifier().fit(rows, "y", schema=schema)
@@ -56,13 +56,8 @@ def test_a_schema_is_followed_and_must_be_that_of_the_columns(tmp_path: Path) ->
 def test_models_of_entities_are_told_alike(tmp_path: Path) -> None:
     """Rows are read as the shared model alone would read them without keys; a schema may have the column of these."""
     rows, path = FRAME.assign(user=[f"u{k % 5}" for k in range(60)]), tmp_path / "schema.json"
-    columns = [
-        ("zip", "feature", "category"),
-        ("size", "ignored", "any"),
-        ("user", "feature", "any"),
-        ("y", "label", "any"),
-    ]
-    Schema(columns=tuple(Column(*one) for one in columns)).save(path)  # type: ignore[arg-type]
+    columns: Any = [*COLUMNS, ("user", "feature", "any")]
+    Schema(columns=tuple(Column(*one) for one in columns)).save(path)
     for options in ({"schema": path}, {"category": "zip", "drop": "size"}, {"missing": 22.0, "drop": "size"}):
         model = EntityModels("user").fit(rows, "y", **options)
         if "missing" not in options:
@@ -122,33 +117,21 @@ def test_targets_of_different_lengths_are_named() -> None:
         OnlineRegressor().fit([[1.0], [2.0]], [[1], [1, 2]])
 
 
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (
-            lambda: OnlineClassifier("arrow").fit([[1.0]], [1]),
-            r"unknown rule 'arrow' \(did you mean 'arow'\?\); expected",
-        ),
-        (
-            lambda: OnlineRegressor(view="standrd").fit([[1.0]], [1]),
-            r"unknown view 'standrd' \(did you mean 'standard'",
-        ),
-        (lambda: OnlineClassifier(dtype="float23").fit([[1.0]], [1]), r"got 'float23' \(did you mean 'float32'\?\)$"),
-        (
-            lambda: AutoRegressor(pases=2),
-            r"^AutoRegressor has no parameter 'pases' \(did you mean 'passes'\?\); there are",
-        ),
-        (lambda: MIRA(gama=2), r"^MIRA has no parameter 'gama' \(did you mean 'gamma'\?\); there are gamma, C, "),
-        (lambda: river.AutoClassifier(tres=2), r"^AutoClassifier has no parameter 'tres' \(did you mean 'trees'\?\)"),
-        (
-            lambda: river.AutoRegressor(limits=2),
-            r"^AutoRegressor has no parameter 'limits'; there are dtype, bounds, trees$",
-        ),
-        (lambda: AROW(rr=2), r"^AROW has no parameter 'rr'; there are r$"),
-        (lambda: make_rule("scw1", fi=2), r"^SCW1: unknown parameter 'fi'; expected "),
-        (lambda: AROW(1, 2), "takes from 1 to 2 positional arguments"),
-    ],
-)
+ONE = [[1.0]], [1]
+
+
+@pytest.mark.parametrize(("call", "error"), [
+    (lambda: OnlineClassifier("arrow").fit(*ONE), r"unknown rule 'arrow' \(did you mean 'arow'\?\); expected"),
+    (lambda: OnlineRegressor(view="standrd").fit(*ONE), r"unknown view 'standrd' \(did you mean 'standard'"),
+    (lambda: OnlineClassifier(dtype="float23").fit(*ONE), r"got 'float23' \(did you mean 'float32'\?\)$"),
+    (lambda: AutoRegressor(pases=2), r"^AutoRegressor has no parameter 'pases' \(did you mean 'passes'\?\); there are"),
+    (lambda: MIRA(gama=2), r"^MIRA has no parameter 'gama' \(did you mean 'gamma'\?\); there are gamma, C, "),
+    (lambda: river.AutoClassifier(tres=2), r"^AutoClassifier has no parameter 'tres' \(did you mean 'trees'\?\)"),
+    (lambda: river.AutoRegressor(limits=2), r"has no parameter 'limits'; there are dtype, bounds, trees$"),
+    (lambda: AROW(rr=2), r"^AROW has no parameter 'rr'; there are r$"),
+    (lambda: make_rule("scw1", fi=2), r"^SCW1: unknown parameter 'fi'; expected "),
+    (lambda: AROW(1, 2), "takes from 1 to 2 positional arguments"),
+])  # fmt: skip
 def test_names_that_may_be_meant_are_said(call: Any, error: str) -> None:
     with pytest.raises((TypeError, ValueError), match=error):
         call()

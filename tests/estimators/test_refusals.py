@@ -67,14 +67,6 @@ def test_class_weights_of_streams(rows, file, class_weight, message):
         OnlineClassifier(class_weight=class_weight).fit_stream(stream)
 
 
-def test_mira_out_of_range():
-    model = MIRA(C=1e308, fit_intercept=False).fit(X, Y)
-    before = model.coef_.copy()
-    with pytest.raises(ValueError, match="out of the range of float64"):
-        model.partial_fit(np.full((2, 4), 1e-140), [0, 1])
-    np.testing.assert_array_equal(model.coef_, before)
-
-
 def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):
     model = RiverClassifier()
     model.learn_one({"a": 1.0}, "spam")

@@ -211,19 +211,35 @@ def digits(n):
     return rows[:n], rows[n:], y[:n]
 
 
-@pytest.mark.parametrize(
-    "kind, n",
-    [(OnlineClassifier, 1200), pytest.param(AutoClassifier, 150, marks=pytest.mark.long("a stack of digits"))],
-)
-def test_sets_of_dicts_are_those_of_arrays(kind, n, tmp_path):
+PROMISED = [
+    (OnlineClassifier, 1200), (OnlineRegressor, 400), (AutoRegressor, 120),
+    pytest.param(AutoClassifier, 150, marks=pytest.mark.long("a stack of digits")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, n", PROMISED)
+def test_what_is_promised_of_dicts_is_what_is_of_arrays(kind, n, tmp_path):
     rows, rows_new, y = digits(n)
-    model = trained(kind(), zip(rows, NAMES[y].tolist(), strict=True))
+    model, predicts_numbers = kind(), kind in (OnlineRegressor, AutoRegressor)
+    assert model.novelty_one(rows[0]) == 1.0
+    trained(model, zip(rows, y.astype(float).tolist() if predicts_numbers else NAMES[y].tolist(), strict=True))
     model.save(tmp_path / "m.cw")
     same = load(tmp_path / "m.cw")
-    table = pd.DataFrame(rows_new)[list(same.feature_names_in_)]
+    asked = [*rows_new, *({name: 50.0 * value + 9.0 for name, value in x.items()} for x in rows_new[:2])]
+    table = pd.DataFrame(asked)[list(same.feature_names_in_)]
+    np.testing.assert_allclose([model.novelty_one(x) for x in asked], same.novelty(table), rtol=1e-9)
+    if predicts_numbers:
+        assert kind().predict_interval_one(asked[0], 0.5) == (-math.inf, math.inf)
+        for coverage in (0.5, 0.9):
+            found = [model.predict_interval_one(x, coverage) for x in asked]
+            np.testing.assert_array_equal(found, same.predict_interval(table, coverage))
+            assert np.isfinite(found).all()
+        with pytest.raises(ValueError, match=r"predict_interval_one: coverage must be in \(0, 1\), got 90"):
+            model.predict_interval_one(asked[0], 90)
+        return
     sets, leave = same.predict_set(table, 0.9), same.abstain(table, 0.3)
     assert not sets.all() and 0 < leave.mean() < 1
-    for x, inside, left in zip(rows_new, sets, leave, strict=True):
+    for x, inside, left in zip(asked, sets, leave, strict=True):
         assert model.predict_set_one(x, coverage=0.9) == set(same.classes_[inside])
         assert model.abstain_one(x, risk=0.3) is bool(left)
 
@@ -241,24 +257,6 @@ def test_sets_of_labels_are_those_of_arrays():
         [inside] = learner.conformal.sets(np.array([[p[name][True] for name in names]]), 0.8, by_class=True)
         assert one == {name for name, yes in zip(names, inside, strict=True) if yes}
     assert {frozenset(one) for one in found} > {frozenset({"odd"}), frozenset({"large"})}
-
-
-@pytest.mark.parametrize("kind, n", [(OnlineRegressor, 400), (AutoRegressor, 120)])
-@pytest.mark.parametrize("coverage", [0.5, 0.9])
-def test_intervals_of_dicts_are_those_of_arrays(kind, n, coverage, tmp_path):
-    rows, rows_new, y = digits(n)
-    model = kind()
-    assert model.predict_interval_one(rows_new[0], coverage) == (-math.inf, math.inf)
-    for x, number in zip(rows, y.tolist(), strict=True):
-        model.learn_one(x, number)
-    model.save(tmp_path / "m.cw")
-    same = load(tmp_path / "m.cw")
-    expected = same.predict_interval(pd.DataFrame(rows_new)[list(same.feature_names_in_)], coverage)
-    found = [model.predict_interval_one(x, coverage) for x in rows_new]
-    np.testing.assert_array_equal(found, expected)
-    assert np.isfinite(found).all()
-    with pytest.raises(ValueError, match=r"predict_interval_one: coverage must be in \(0, 1\), got 90"):
-        model.predict_interval_one(rows_new[0], 90)
 
 
 def test_alarms_of_dicts_are_those_of_arrays(tmp_path):
@@ -304,24 +302,6 @@ def test_what_cannot_be_promised_is_one_error():
         OnlineClassifier().predict_set_one(rows[0], 90)
     with pytest.raises(ValueError, match=r"abstain_one: risk must be in \(0, 1\), got 0"):
         OnlineClassifier().abstain_one(rows[0], 0)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [OnlineClassifier, OnlineRegressor, *(pytest.param(k, marks=pytest.mark.long("stacks of digits")) for k in KINDS)],
-)
-def test_novelty_of_dicts_is_that_of_arrays(kind, tmp_path):
-    rows, rows_new, y = digits(150)
-    model = kind()
-    assert model.novelty_one(rows[0]) == 1.0
-    for x, k in zip(rows, y.tolist(), strict=True):
-        model.learn_one(x, float(k) if kind in (OnlineRegressor, AutoRegressor) else NAMES[k].item())
-    model.save(tmp_path / "m.cw")
-    same = load(tmp_path / "m.cw")
-    far = [{name: 50.0 * value + 9.0 for name, value in x.items()} for x in rows_new[:2]]
-    table = pd.DataFrame([*rows_new, *far])[list(same.feature_names_in_)]
-    found = [model.novelty_one(x) for x in (*rows_new, *far)]
-    np.testing.assert_allclose(found, same.novelty(table), rtol=1e-9)
 
 
 def test_novelty_of_label_sets_and_without_a_calibration():

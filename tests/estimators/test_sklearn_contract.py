@@ -9,7 +9,18 @@ from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import MIRA, RULES, AutoClassifier, CWStdev, OnlineClassifier, OnlineMedLDA
+from confidently import (
+    AROW,
+    MIRA,
+    REGRESSION_RULES,
+    RULES,
+    AutoClassifier,
+    AutoRegressor,
+    CWStdev,
+    OnlineClassifier,
+    OnlineMedLDA,
+    OnlineRegressor,
+)
 from tests.combinations import sampled
 
 COVARIANCES = ("diag", "full", "shared", "low_rank")
@@ -84,6 +95,49 @@ WITH_CALIBRATION = [OnlineClassifier("arow"), OnlineClassifier("gibbs_pa", multi
 @pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @sampled(parametrize_with_checks(WITH_CALIBRATION + WITHOUT_CALIBRATION, expected_failed_checks=expected_failures))
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+COUNTS = "the check has targets below 0, which are not counts"
+WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHT for kind in ("dense", "sparse")}
+REGRESSORS = [
+    *(OnlineRegressor(rule, covariance) for rule in REGRESSION_RULES for covariance in ("full", "diag")),
+    OnlineRegressor(), OnlineRegressor(covariance="kernel"),
+]  # fmt: skip
+
+
+def failures_of_regressions(estimator):
+    exact = estimator.rule == "ridge" and estimator.covariance in ("auto", "full")
+    return ({} if exact else WEIGHTS) | ({"check_regressor_multioutput": COUNTS} if estimator.rule == "poisson" else {})
+
+
+@sampled(parametrize_with_checks(REGRESSORS, expected_failed_checks=failures_of_regressions))
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+def test_scikit_learn_checks_of_regressors(estimator, check):
+    check(estimator)
+
+
+STACKS = [
+    [AutoClassifier([OnlineClassifier(AROW(r=0.5), view="standard"),
+                     OnlineClassifier("logistic", view="standard,pairs")]), AutoClassifier()],
+    [AutoRegressor([OnlineRegressor(prior_variance=10.0), OnlineRegressor("quantile", view="standard")]),
+     AutoRegressor()],
+]  # fmt: skip
+
+
+@sampled(parametrize_with_checks(STACKS[0], expected_failed_checks=lambda _: WEIGHTS))
+def test_scikit_learn_checks_of_stacks(estimator, check):
+    check(estimator)
+
+
+@sampled(parametrize_with_checks(STACKS[1], expected_failed_checks=lambda _: WEIGHTS))
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+def test_scikit_learn_checks_of_stacks_of_regressions(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([MIRA()])
+def test_scikit_learn_checks_of_mira(estimator, check):
     check(estimator)
 
 

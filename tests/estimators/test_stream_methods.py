@@ -35,14 +35,6 @@ def test_learning_goes_on_with_the_same_features(texts, tmp_path):
     assert list(whole.features_.names) == list(parts.features_.names)
 
 
-def test_words_are_those_of_a_vectorizer(texts):
-    fitted = OnlineClassifier().fit_stream(open_stream(texts, vocabulary=True, normalize="none"))
-    vectorizer = CountVectorizer(vocabulary=list(fitted.features_.names), token_pattern=r"\w+")
-    X = vectorizer.transform([text for _, text in MESSAGES])
-    twin = OnlineClassifier().fit(X.astype(float), [label == "spam" for label, _ in MESSAGES])
-    assert np.array_equal(twin.coef_, fitted.coef_) and list(fitted.classes_) == ["ham", "spam"]
-
-
 def test_unknown_words_leave_the_score_and_add_doubt(texts, tmp_path):
     fitted = OnlineClassifier().fit_stream(open_stream(texts, normalize="none"))
     other = tmp_path / "other.txt"
@@ -80,10 +72,3 @@ def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings
     with pytest.raises(ValueError, match=problem):
         classifier.set_params(**settings).fit_stream(open_stream(other))
     assert np.array_equal(classifier.coef_, before) and list(classifier.classes_) == ["ham", "spam"]
-
-
-def test_a_classifier_of_arrays_knows_no_files_of_names(texts):
-    classifier = OnlineClassifier().fit([[1.0], [-1.0]], [0, 1])
-    assert not hasattr(classifier, "source_")
-    fitted = OnlineClassifier().fit_stream(open_stream(texts)).fit([[1.0], [-1.0]], [0, 1])
-    assert not hasattr(fitted, "source_") and not hasattr(fitted, "features_")

@@ -125,19 +125,6 @@ def test_zeros_of_arrays_are_values_of_a_table(kind, tmp_path):
     check_same(model.partial_fit(X.astype(kind), y), more)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_other_tables_are_learned_as_arrays(suffix, tmp_path):
-    X, y = TABLES["wine"]
-    table = frame(X, np.array(["a", "b", "c"])[y])
-    file, model = tmp_path / f"rows.{suffix}", tmp_path / "model.cw"
-    if suffix == "parquet":
-        table.to_parquet(file)
-    else:
-        table.to_json(file, orient="records", lines=True, double_precision=15)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--no-shuffle", "--classes", "a,b,c"]) == 0
-    check_same(OnlineClassifier().fit(X, table["label"]), load(model))
-
-
 def test_sparse_rows_are_learned_as_on_the_command_line(tmp_path):
     X, y = TABLES["images"]
     file, model = tmp_path / "rows.svm", tmp_path / "model.cw"
