@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from confidently import RULES, OnlineClassifier
+from confidently import OnlineClassifier
 from tests.command_line import rows
 
 
@@ -98,18 +98,6 @@ def curve(tmp_path):
     return path, np.array(wrong), np.array(loss)
 
 
-def test_the_whole_learning_curve_is_that_of_counting(ok, curve):
-    path, wrong, loss = curve
-    found = json.loads(ok("compare", path, "-q", "--rules", "arow,pa", "--classes", "-1,1", "--json"))
-    arow = next(trial for trial in found["trials"] if trial["rule"] == "arow")
-    at = np.array(arow["curve"]["rows"])
-    assert len(at) > 10 and at[-1] == 700 and (np.diff(at) > 0).all()
-    np.testing.assert_allclose(arow["curve"]["error"], wrong[at] / at, rtol=1e-12)
-    assert arow["mistakes"] == wrong[-1]
-    assert arow["log_loss"] == pytest.approx(loss[-1] / 700, rel=1e-9)
-    assert arow["seconds"] >= 0
-
-
 def test_the_counts_of_training_are_those_of_counting(ok, curve, tmp_path):
     """After every row, as checkpoints show them."""
     path, wrong, loss = curve
@@ -120,23 +108,6 @@ def test_the_counts_of_training_are_those_of_counting(ok, curve, tmp_path):
         result = json.loads(ok("train", "--no-shuffle", head, "--rule=arow", "-q", "--json", "--classes", "-1,1"))
         assert (result["rows"], result["mistakes"]) == (n, wrong[n])
         assert result["log_loss"] == pytest.approx(loss[n] / n, rel=1e-9)
-
-
-def test_a_grid_has_the_default_of_each_rule_and_reports_it(ok, data):
-    names = "pa1,arow,cw_stdev"
-    command = ["compare", data, "-q", "--rules", names]
-    grid = json.loads(ok(*command, "--grid", "--json"))["trials"]
-    alone = {trial["rule"]: trial for trial in json.loads(ok(*command, "--json"))["trials"]}
-    table = ok(*command, "--grid")
-    for name in names.split(","):
-        (default,) = [trial for trial in grid if trial["rule"] == name and trial["default"]]
-        assert default["parameters"] == {key: x for key, x in RULES[name]().get_params().items() if x is not None}
-        for what in ("error", "mistakes", "log_loss", "updates", "parameters", "curve"):
-            assert default[what] == alone[name][what], (name, what)
-        (line,) = [line for line in table.splitlines() if f" {name} " in line]
-        assert line.rstrip().endswith(f"{100 * alone[name]['error']:.2f} %")
-        best = min(trial["error"] for trial in grid if trial["rule"] == name)
-        assert f"{100 * best:.2f} %" in line
 
 
 def test_sizes_are_those_of_the_files(ok, data, tmp_path):

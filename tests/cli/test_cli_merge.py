@@ -104,18 +104,6 @@ def test_features_with_names(here, reading):
     np.testing.assert_allclose(merged.variance_, whole.variance_)
 
 
-def test_words_in_common(here):
-    """Merged by name, wherever the columns stand."""
-    one, other = of_text(SPAM), of_text("ham\tnoon at sea\nspam\tnow free\n")
-    merged = merge([one, other])
-    columns = [{name: k for k, name in enumerate(model.features_.names)} for model in (one, other, merged)]
-    assert set(columns[2]) == set(columns[0]) | set(columns[1])
-    for name, k in columns[2].items():
-        known = [(m, c[name]) for m, c in zip((one, other), columns, strict=False) if name in c]
-        precision = sum(1 / m.variance_[0, j] for m, j in known) - (len(known) - 1)
-        assert merged.variance_[0, k] == pytest.approx(1 / precision)
-
-
 def test_other_hashing_is_refused(here):
     with pytest.raises(MergeError, match="bits = 22 in model 1, bits = 18 in model 2"):
         merge([of_text(SPAM), of_text(MAIL, bits=18)])

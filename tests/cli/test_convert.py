@@ -159,17 +159,6 @@ def test_lines_as_people_read_them(tmp_path):
         assert (tmp_path / "out").read_text() == text, kind
 
 
-def test_parquet_and_feather_hold_the_table(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import feather, parquet
-
-    for kind, reader in (("parquet", parquet.read_table), ("feather", feather.read_table)):
-        write_rows(str(tmp_path / "out"), kind, lambda: Given(SETS, multilabel=True))
-        table = reader(tmp_path / "out")
-        assert table["label"].to_pylist() == [row.labels for row in SETS]
-        assert table["price"].to_pylist() == [0.1, -2.5e-7, None] and table["a.b"].type == pa.float64()
-
-
 @pytest.mark.parametrize(
     ("kind", "row", "problem"),
     [

@@ -7,7 +7,6 @@ from confidently import CELLIP, IELLIP, RULES, _core
 from confidently.covariances.settings import Settings
 from confidently.data import Batch, DataError, open_stream
 from confidently.data.classes import ClassTable
-from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
 from confidently.models.model import Model
@@ -132,25 +131,6 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
     assert_same(whole, trained(file, rule, 1000, **options))
     if rule.name == "iellip" and dtype == "float32":
         assert whole.learner.state["folded"] != 1  # or nothing was tested
-
-
-def test_a_class_exists_from_its_first_row_on(tmp_path):
-    rows = random_rows(["a", "b", "c", "d"])
-    file = tmp_path / "rows.svm"
-    file.write_bytes(text_of(rows))
-    streamed = trained(file)
-    learner, names = Learner(Settings(), n_features=200), ["a", "b"]
-    for label, features in rows:
-        names += [label] if label not in names else []
-        learner.grow(n_classes=len(names))
-        x = np.zeros((1, 200))
-        x[0, list(features)] = list(features.values())
-        learner.learn(as_matrix(x), np.array([names.index(label)], dtype=np.int32))
-    d = streamed.learner.n_features
-    assert streamed.classes.names == names
-    np.testing.assert_array_equal(streamed.learner.mean()[:, :d], learner.mean()[:, :d])
-    np.testing.assert_array_equal(streamed.learner.state["calibration"], learner.state["calibration"])
-    assert streamed.learner.mistakes == learner.mistakes
 
 
 @pytest.mark.parametrize(("labels", "names"), [

@@ -133,26 +133,6 @@ def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name)
         assert error_of_folds(AutoClassifier(shuffle=False, passes=1), X, y) > batch + 0.05
 
 
-@pytest.mark.long("eight stacks")
-def test_arrays_are_shuffled_and_streams_are_not():
-    X, y = narrow("rings")
-    once, again, other = (AutoClassifier(passes=1, random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
-    assert (AutoClassifier(passes=1).fit(X, y).predict_proba(X) == once).all()
-    assert (once == again).all()
-    assert (once != other).any()
-    assert (AutoClassifier(passes=1, shuffle=True).fit(X, y).predict_proba(X) == once).all()
-    order = np.random.RandomState(0).permutation(len(y))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # of sorted rows
-        in_order = AutoClassifier(passes=1, shuffle=False)
-        by_hand = in_order.fit(X[order], y[order])
-        assert "logistic on standard, forget 0.003" in by_hand.members_  # which rows in random order do not need
-        unshuffled = in_order.fit(X, y).predict_proba(X)
-        part = AutoClassifier().partial_fit(X, y, classes=[0, 1]).predict_proba(X)
-    assert (part == unshuffled).all()
-    assert (unshuffled != once).any()
-
-
 def many_intents(n_classes=100, per_class=20):
     """Return short texts of many classes, each of which has a few words of its own."""
     generator = np.random.default_rng(0)

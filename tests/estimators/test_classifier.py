@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV
@@ -10,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
 from confidently.covariances.table import COVARIANCES
-from confidently.tasks.calibration import INITIAL_SIGMOID, posterior_probabilities, posterior_probability, sigmoid
+from confidently.tasks.calibration import posterior_probabilities, posterior_probability
 from tests.covariance_cases import OVER_WEIGHTS, serves
 
 
@@ -123,17 +122,6 @@ def test_rules_without_precision_keep_the_prior():
             assert classifier.learner_.state.keys() == OnlineClassifier("pa").fit(X, y).learner_.state.keys()
 
 
-def test_mistakes_are_progressive():
-    X, y = binary(60)
-    classifier, mistakes = OnlineClassifier("cw_stdev"), 0
-    for i in range(len(X)):
-        if i:
-            p = classifier.predict_proba(X[i : i + 1])[0, y[i]]
-        mistakes += 1 if i == 0 else p <= 0.5
-        classifier.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-        assert classifier.mistakes_ == mistakes
-
-
 def test_class_weight_is_sample_weight():
     X, y = binary()
     by_class = OnlineClassifier("arow", class_weight={0: 0.5, 1: 2.0}).fit(X, y)
@@ -213,26 +201,6 @@ def test_probabilities_beat_the_base_rate(task, calibration):
         base = np.log(2)
     if calibration:
         assert loss < base
-
-
-@pytest.mark.long("hundreds of optimizations")
-def test_calibration_is_near_the_maximum_likelihood():
-    """The online Newton method ends near what a batch fit to the same margins would choose."""
-    X, y = make_classification(4000, 10, flip_y=0.15, random_state=1)
-    X = StandardScaler().fit_transform(X)
-    classifier, margins = OnlineClassifier("arow"), np.zeros(len(X))
-    for i in range(len(X)):
-        if i:
-            m, v = classifier.margin_distribution(X[i : i + 1])
-            margins[i] = m[0] / np.sqrt(1 + v[0])
-        classifier.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-
-    def loss(calibration):
-        p = sigmoid(margins, calibration)
-        return -np.log(p[np.arange(len(y)), y])[500:].mean()
-
-    assert np.abs(approx_fprime(classifier.learner_.state["calibration"], loss)).max() < 0.01
-    assert np.abs(approx_fprime(np.array(INITIAL_SIGMOID), loss)).max() > 0.1
 
 
 def test_posterior_probabilities_of_two_classes_are_the_normal_integral():

@@ -324,13 +324,18 @@ def test_a_stream_is_learned_as_its_rows_however_it_is_cut(case, suffix, tmp_pat
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
+
+
 @each
 def test_what_is_said_of_a_row_agrees(case):
     model = case.trained()
     if case.target in NUMBERS:
         mean, std = model.predict(X, return_std=True)
-        low, high = np.moveaxis(model.predict_interval(X, 0.8), -1, 0)
-        assert mean.shape == case.y.shape and (low < high).all() and (std > 0).all()
+        limits = [np.moveaxis(model.predict_interval(X, coverage), -1, 0) for coverage in LEVELS]
+        assert mean.shape == case.y.shape and (limits[0][0] < limits[0][1]).all() and (std > 0).all()
+        for (low, high), (lower, higher) in pairwise(limits):
+            assert (lower <= low).all() and (high <= higher).all() and (lower < low).any()
         return
     scores, predicted = model.decision_function(X), model.predict(X)
     if not hasattr(model, "predict_proba"):
@@ -352,8 +357,9 @@ def test_what_is_said_of_a_row_agrees(case):
             moved[:, 0] / moved[:, 1] * p[:, 1] / p[:, 0], other[0] / other[1] * shares[1] / shares[0]
         )
         assert (model.abstain(X, 0.3) == (p.max(axis=1) < model.learner_.conformal.least_probability(0.3))).all()
-    sets = [model.predict_set(X, coverage) for coverage in (0.5, 0.8, 0.95)]
-    assert all((low <= high).all() for low, high in pairwise(sets))
+    for by_class in (True, False):
+        sets = [model.predict_set(X, coverage, by_class=by_class) for coverage in LEVELS]
+        assert all((low <= high).all() for low, high in pairwise(sets)) and (sets[0] != sets[-1]).any()
 
 
 @each_learner

@@ -88,11 +88,3 @@ def test_too_few_rows_leave_every_class_and_warn_once(case, make, coverage):
     if needed > len(y):
         assert sets.all() and [one.category for one in caught] == [DataWarning]
     assert len(caught) <= 1 and all("predict_set:" in str(one.message) for one in caught)
-
-
-def test_rows_without_weight_teach_nothing_about_errors():
-    X, y = null_stream("signal", np.random.default_rng(0), 400)
-    weight = (np.arange(400) % 2).astype(float)
-    model = OnlineClassifier().partial_fit(X, y, classes=[0, 1], sample_weight=weight)
-    alone = OnlineClassifier().partial_fit(X[1::2], y[1::2], classes=[0, 1])
-    np.testing.assert_array_equal(model.learner_.state["conformal"], alone.learner_.state["conformal"])

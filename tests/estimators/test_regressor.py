@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import t as student
-from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import QuantileRegressor, Ridge
@@ -288,14 +287,3 @@ def test_equal_targets_and_single_rows_have_predictions():
             DataWarning, match="coverage 0.9 needs 9 errors of predictions, and those learned count as 0"
         ):
             assert (one.predict_interval(X) == [-np.inf, np.inf]).all()
-
-
-def test_the_rule_can_change_within_training():
-    X, y = tall(n=60)
-    model = OnlineRegressor("arow_eps").fit(X[:30], y[:30])
-    model.set_params(rule__r=0.2).partial_fit(X[30:], y[30:])
-    assert model.learner_.settings.rule.r == 0.2
-    with pytest.raises(ValueError, match="cannot change after training has begun"):
-        model.set_params(prior_variance=3.0).partial_fit(X, y)
-    again = clone(model)
-    assert again.get_params() == model.get_params()
