@@ -43,6 +43,10 @@ REFUSALS = {
         "train two.svm --auto --rule pa", "train two.svm --auto --view standard --r 0.5",
         "train two.svm --policy greedy",
         "train numbers.csv --auto --regression --prior-variance 2", "train m.cw two.svm",
+        *(f"train two.svm --rule=arow {options}" for options in (
+            "--shuffle-partitions", "--shuffle --shuffle-buffer 1", "--no-shuffle --seed 5",
+            "--no-shuffle --shuffle-buffer 5", "--shuffle --seed 1 --workers 2")),
+        "compare two.svm --seed 3",
     ],
     "reading": [
         "train two.svm --rule=arow --bits 10", "train rows.vw --rule=arow --bits 10 --vocabulary",
@@ -60,6 +64,9 @@ REFUSALS = {
         "train words.txt --encoder foo", "train words.txt --encoder wordllama --ngrams 2",
         "train words.txt --encoder wordllama --drop x", "train words.txt --encoder wordllama --normalize l2",
         "train two.svm --encoder wordllama", "train two.cache --rule=arow --decimal ,",
+        "train two.svm --rule=arow --keep 1", "train words.txt --rule=arow --ignore a",
+        *(f"train table.csv --label bought --rule=arow {options}" for options in (
+            "--keep age --ignore age", "--keep z", '--drop "age', '--drop "a"ge,town', '--drop town,"age')),
     ],
     "continuing": [
         "train two.svm --init-model m.cw --rule pa --zero-based", "train two.svm --init-model missing.cw",
@@ -72,7 +79,7 @@ REFUSALS = {
         "merge m.cw three.cw -o x.cw",
     ],
     "predicting": [
-        "predict two.svm two.svm", "predict two.svm m.cw", "evaluate two.svm m.cw",
+        "predict two.svm two.svm", "predict m.cw two.svm --strict", "predict two.svm m.cw", "evaluate two.svm m.cw",
         "predict m.cw wrong.svm", "evaluate m.cw sets.svm", "predict m.cw few.svm --abstain nan",
         "predict m.cw few.svm --abstain 1.5", "predict m.cw few.svm --output-format parquet",
         "predict m.cw few.svm --output-format csv --json", "predict m.cw few.svm --output-format xml",

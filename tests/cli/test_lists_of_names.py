@@ -62,12 +62,6 @@ def test_lists_of_names_for_a_cache(call, tmp_path):
     assert call("predict", model, cache, "-q", "--keep", '"a,b",id')[0] == 0
 
 
-@pytest.mark.parametrize("names", ['"id', '"i"d,x', 'x,"id'])
-def test_a_list_with_a_quote_that_is_wrong(names, call, tmp_path):
-    code, _, err = call("train", write(tmp_path / "rows.csv"), "--rule=arow", "-q", "--drop", names)
-    assert code == 2 and "--drop" in err and "expected names separated by commas" in err
-
-
 def test_columns_of_a_file_without_a_header_may_have_commas(call, tmp_path):
     path, model = tmp_path / "rows.csv", tmp_path / "m.cw"
     path.write_text("yes,1,2\nno,2,1\n" * 5)

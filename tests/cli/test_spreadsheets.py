@@ -71,35 +71,19 @@ def test_a_german_table_is_the_plain_one(call, files):
     _, plain_model = learned(call, files / "p.cw", files / "plain.csv")
     assert german_model == plain_model
     assert source["unit_names"] == ["%", "km"] and source["delimiter"] == ";" and source["decimal"] == ","
-    predictions = [ok(call, "predict", files / f"{m}.cw", files / d, "-q", "--proba") for m, d in
-                   (("g", "german.csv"), ("p", "plain.csv"))]  # fmt: skip
-    assert predictions[0] == predictions[1]
-    evaluations = [ok(call, "evaluate", files / f"{m}.cw", files / d, "-q", "--json") for m, d in
-                   (("g", "german.csv"), ("p", "plain.csv"))]  # fmt: skip
-    assert evaluations[0] == evaluations[1]
-    compared = [json.loads(ok(call, "compare", files / d, "-q", "--json", "--rules", "arow", *o)) for d, o in
-                (("german.csv", OPTIONS), ("plain.csv", []))]  # fmt: skip
-    assert compared[0]["trials"][0]["error"] == compared[1]["trials"][0]["error"]
-
-
-def test_caches_checkpoints_and_conversions_read_it_alike(call, files):
-    expected = learned(call, files / "p.cw", files / "plain.csv")[1]
-    ok(call, "cache", files / "german.csv", "-q", "-o", files / "g.cache", "--normalize", "none", "--zeros", *OPTIONS)
-    assert learned(call, files / "c.cw", files / "g.cache", "--view", "standard")[1] == expected
-    assert learned(call, files / "t.cw", files / "german.csv", "--cache", files / "own", *OPTIONS)[1] == expected
-    code, _, err = call("train", files / "g.cache", "--rule=arow", "--decimal", ",")
-    assert code == 2 and "a cache stores how its rows were read; omit --decimal" in err
-    first = learned(call, files / "1.cw", files / "german.csv", "--decimal", ",", "--cache", files / "own")[1]
-    assert first != expected  # the cache of other options is not used
+    for command in (["predict", "--proba"], ["evaluate", "--json"]):
+        german, plain = ((files / f"{name[0]}.cw", files / f"{name}.csv") for name in ("german", "plain"))
+        assert ok(call, *command, *german, "-q") == ok(call, *command, *plain, "-q")
     for name, options in (("german", OPTIONS), ("plain", [])):
         ok(call, "convert", files / f"{name}.csv", "-o", files / f"{name}.svm", *options)
     assert (files / "german.svm").read_bytes() == (files / "plain.svm").read_bytes()
-    ok(call, "train", files / "german.csv", "--rule=arow", "-q", "-o", files / "i.cw", *OPTIONS)
-    ok(call, "train", files / "german.csv", "-q", "-o", files / "i2.cw", "--init-model", files / "i.cw")
-    ok(call, "train", files / "plain.csv", "--rule=arow", "-q", "-o", files / "j.cw")
-    ok(call, "train", files / "plain.csv", "-q", "-o", files / "j2.cw", "--init-model", files / "j.cw")
-    models = [[a.tobytes() for a in Model.load(str(files / f"{m}.cw")).arrays().values()] for m in ("i2", "j2")]
-    assert models[0] == models[1]
+    ok(call, "cache", files / "german.csv", "-q", "-o", files / "g.cache", "--normalize", "none", "--zeros", *OPTIONS)
+    assert learned(call, files / "c.cw", files / "g.cache", "--view", "standard")[1] == plain_model
+    for name in "gp":
+        path = files / {"g": "german.csv", "p": "plain.csv"}[name]
+        ok(call, "train", path, "-q", "-o", files / f"{name}2.cw", "--init-model", files / f"{name}.cw")
+    continued = [Model.load(str(files / f"{name}2.cw")).arrays().values() for name in "gp"]
+    assert all((one == other).all() for one, other in zip(*continued, strict=True))
 
 
 def test_data_to_predict_may_have_another_delimiter(call, files):
@@ -117,22 +101,16 @@ def test_data_to_predict_may_have_another_delimiter(call, files):
 
 def test_rows_without_a_label(call, files):
     text = (files / "plain.csv").read_text().splitlines()
+    (files / "without.csv").write_text("\n".join(text[:7] + text[8:]) + "\n")
     text[7] = text[7][text[7].index(",") :]
     (files / "gap.csv").write_text("\n".join(text) + "\n")
-    code, _, err = call("train", files / "gap.csv", "--rule=arow", "-q")
-    assert code == 2 and "gap.csv, line 8: the row has no label" in err and "--missing-label skip" in err
-    del text[7]
-    (files / "without.csv").write_text("\n".join(text) + "\n")
-    source, model = learned(call, files / "m.cw", files / "gap.csv", "--missing-label", "skip")
+    skip = "--missing-label", "skip"
+    source, model = learned(call, files / "m.cw", files / "gap.csv", *skip)
     assert model == learned(call, files / "n.cw", files / "without.csv")[1] and source["missing_label"] == "skip"
-    assert (
-        json.loads(ok(call, "train", files / "gap.csv", "--rule=arow", "-q", "--json", "--missing-label", "skip"))[
-            "skipped"
-        ]
-        == 1
-    )
-    code, _, err = call("evaluate", files / "n.cw", files / "gap.csv", "-q")
-    assert code == 2 and "--missing-label skip" in err
-    found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", "--missing-label", "skip")
+    assert json.loads(ok(call, "train", files / "gap.csv", "--rule=arow", "-q", "--json", *skip))["skipped"] == 1
+    for command in (["train", "--rule=arow"], ["evaluate", files / "n.cw"]):
+        code, _, err = call(*command, files / "gap.csv", "-q")
+        assert code == 2 and "gap.csv, line 8: the row has no label" in err and "--missing-label skip" in err
+    found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", *skip)
     assert found == ok(call, "evaluate", files / "n.cw", files / "without.csv", "-q", "--json")
     assert ok(call, "predict", files / "n.cw", files / "gap.csv", "-q").count("\n") == 400

@@ -162,14 +162,3 @@ def test_models_of_other_columns_are_not_merged(tmp_path):
     models = [OnlineClassifier(view=None).fit_stream(open_stream(path, only=[name])) for name in ("a", "b.c")]
     with pytest.raises(ValueError, match=r"only = .*'a'.* in model 1, only = .*'b.c'.* in model 2"):
         confidently.merge(models)
-
-
-@pytest.mark.parametrize(("suffix", "options", "message"), [
-    ("csv", ["--keep", "a", "--ignore", "a"], "'a' is both in drop and in only; use one of the two"),
-    ("svm", ["--keep", "1"], "--only is for named columns and namespaces (vw, jsonl, csv, tsv, parquet, feather)"),
-    ("txt", ["--ignore", "a"], "--drop is for named columns and namespaces"),
-    ("csv", ["--keep", "z"], "has no column 'z'"),
-])  # fmt: skip
-def test_selections_that_make_no_sense_are_refused(suffix, options, message, tmp_path):
-    path = table(tmp_path, "csv").rename(tmp_path / f"data.{suffix}")
-    assert message in run("train", path, "--rule=arow", *options, status=2).stderr

@@ -144,28 +144,12 @@ def test_the_command_line_shuffles_every_pass_and_resumes(tmp_path):
     long = ["--shuffle", "--passes", "3", "--shuffle-buffer", "500", "--checkpoint-every", "700"]
     _, _, whole = trained(tmp_path, *long)
     assert trained(tmp_path, *long, "--holdout", "0.1", name="h.cw")[2] != whole
-    for option in ("--seed", "--shuffle-buffer"):
-        found = here("train", "--no-shuffle", tmp_path / "rows.svm", option, "5", "--rule=arow")
-        assert found.returncode == 2 and f"{option}: needs --shuffle" in found.stderr
 
 
-@pytest.mark.parametrize("options, problem", [
-    (["--shuffle-partitions"], "--shuffle-partitions: needs a cluster; use --workers or --scheduler"),
-    (["--shuffle", "--shuffle-buffer", "1"], "--shuffle-buffer"),
-    (["--shuffle", "--seed", "1", "--workers", "2"], "--seed: not supported on a cluster"),
-])  # fmt: skip
-def test_options_that_do_not_fit(call, tmp_path, options, problem):
-    sorted_file(tmp_path / "rows.svm", 20)
-    code, _, err = call("train", tmp_path / "rows.svm", "--rule=arow", *options)
-    assert code == 2 and problem in err
-
-
-def test_compare_shuffles_as_train_does(ok, call, tmp_path):
+def test_compare_shuffles_as_train_does(ok, tmp_path):
     path = written(tmp_path / "rows.jsonl", lines(600, "ab"))
     options = ["--shuffle", "--shuffle-buffer", 50, "--seed", 3]
     compared = json.loads(ok("compare", path, "--rules", "arow", "--auto", "-q", "--json", *options))
     mistakes = {trial["rule"]: trial["mistakes"] for trial in compared["trials"]}
     assert mistakes["arow"] == json.loads(ok("train", path, "--rule=arow", "--json", "-q", *options))["mistakes"]
     assert mistakes["auto"] == json.loads(ok("train", "--auto", path, "--json", "-q", *options))["mistakes"]
-    code, _, error = call("compare", path, "--seed", 3)
-    assert (code, "--seed: needs --shuffle" in error) == (2, True)
