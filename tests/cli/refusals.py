@@ -40,6 +40,7 @@ REFUSALS = {
         "train two.svm --rule=arow --validation -", "train two.svm --rule=arow --early-stop --passes 3",
         "train two.svm --rule=arow --early-stop --holdout 0.1", "train two.svm --rule=arow --patience 2",
         "train two.svm --rule=arow -q --validation three.svm", "train two.svm --rule=arow --on-error limit=x",
+        "train two.svm --rule=arow -o k.cw --resume",
         "train two.svm --auto --rule pa", "train two.svm --auto --view standard --r 0.5",
         "train two.svm --policy greedy",
         "train numbers.csv --auto --regression --prior-variance 2", "train m.cw two.svm",
@@ -65,6 +66,10 @@ REFUSALS = {
         "train words.txt --encoder wordllama --drop x", "train words.txt --encoder wordllama --normalize l2",
         "train two.svm --encoder wordllama", "train two.cache --rule=arow --decimal ,",
         "train two.svm --rule=arow --keep 1", "train words.txt --rule=arow --ignore a",
+        "cache two.svm", "cache two.cache --zero-based -o x.cache", "train two.cache --rule=arow --format svmlight",
+        "train two.svm --rule=arow --cache m.cw", "train two.svm --rule=arow --cache two.svm",
+        "train classes.csv --schema people.json", "train strangers.csv --schema people.json",
+        "train people.csv --schema wrong.json", "train two.svm --schema people.json", "look two.svm --save x.json",
         *(f"train table.csv --label bought --rule=arow {options}" for options in (
             "--keep age --ignore age", "--keep z", '--drop "age', '--drop "a"ge,town', '--drop town,"age')),
     ],
@@ -85,6 +90,11 @@ REFUSALS = {
         "predict m.cw few.svm --output-format csv --json", "predict m.cw few.svm --output-format xml",
         "predict m.cw few.svm -o few.svm", "predict m.cw few.svm -o m.cw", "predict m.cw few.svm --keep class",
         "predict m.cw few.svm --keep a,a", "predict m.cw few.svm --keep a --proba",
+        *(f"predict odd.cw odd.csv --proba --std --keep {name}{form}" for form in ("", " --json")
+          for name in ("class", "proba:a", "std", "x --keep x", "x,,proba")),
+        "predict odd.cw odd.csv --keep proba --proba --json",
+        "predict n.numbers.cw two.svm --format svmlight", "predict m.cw two.svm --encoding latin-77",
+        "inspect latin.cw --row '|a €'",
         "predict sets.cw few.svm --abstain 0.9",
         "evaluate sets.cw sets.svm --abstain 0.9", "evaluate sets.cw sets.svm --risk-coverage",
         "evaluate m.cw two.svm --plot x.png", "predict m.cw few.svm --max-risk 0.1 --abstain 0.9",
@@ -166,6 +176,9 @@ def write_more_files(run):
         "unlabelled.csv": "label,x\n,1\n,2\n", "classes.csv": "label,a,b\nx,1,2\nz,2,3\n", "unread.svm": "1 a:b\n",
         "wordless.svm": "1\n2\n", "negative.svm": "+1 1:2\n-1 1:-3\n", "other.txt": "c\tred rose\n", "empty": "\n",
         "people.csv": "bought,age,town,day\n" + "yes,3,Lund,a\nno,4,Delft,b\n" * 20, "broken": '{"actions": ["a"]}\n',
+        "strangers.csv": "bought,age,town,day\n" + "yes,old,Lund,a\n" * 20,
+        "wrong.json": '{"columns": [{"name": "x", "role": "target", "kind": "number"}]}',
+        "odd.csv": "label,class,proba:a,std,proba,x\n" + "a,1,2,3,4,5\nb,2,3,4,5,6\n" * 5,
         "costs.vw": "1:1:0.5 | a\n2:-2:0.5 | b\n",
         "waiting": '{"actions": ["a"], "chosen": "a", "probability": 1}\n',
     }  # fmt: skip
@@ -177,9 +190,11 @@ def write_more_files(run):
         "cache two.svm -o two.cache", "cache two.svm --normalize l2 -o scaled.cache",
         "topics train sets.svm --topics 2 -o labels.topics", "train people.csv --label bought --key town -o town.keys",
         "topics train words.txt --topics 2 --calibration none -o uncalibrated.topics",
-        "train --bandit decisions.jsonl -o n2.bandit",
+        "train --bandit decisions.jsonl -o n2.bandit", "look people.csv --label bought --save people.json",
+        "train odd.csv --rule=arow -o odd.cw", "train rows.vw --rule=arow --encoding latin-1 -o latin.cw",
+        "train two.svm --rule=arow -o k.cw.checkpoint",
     ):  # fmt: skip
-        assert run([*line.split(), "-q"]) == 0, line
+        assert run([*line.split(), *([] if line.startswith("look") else ["-q"])]) == 0, line
     several_numbers()
 
 

@@ -13,9 +13,6 @@ from confidently.cli.options import plot
 
 @pytest.fixture
 def folder(tmp_path, data):
-    (tmp_path / "rows.vw").write_text("1 |a b\n-1 |a c\n")
-    (tmp_path / "empty.svm").write_text("1 a:b\n")
-    (tmp_path / "rows.csv").write_text("y,proba,x\na,p,1\nb,q,2\nc,r,3\n")
     return tmp_path
 
 
@@ -72,26 +69,6 @@ def test_a_cluster_without_dask(call, folder, monkeypatch):
     monkeypatch.setattr(util, "find_spec", lambda name, *more: None if name == "distributed" else find(name, *more))
     err = refused(call, folder, ["train", "{data}", "--rule=arow", "-q", "--workers", "2"])
     assert "pip install '.[dask]'" in err
-
-
-def test_a_kept_column_that_json_needs(call, ok, folder):
-    ok("train", folder / "rows.csv", "--rule=arow", "--label", "y", "-q", "-o", folder / "m.cw")
-    arguments = ["predict", "{folder}/m.cw", "{folder}/rows.csv", "--keep", "proba", "--proba", "--json"]
-    assert "--keep: 'proba' is also a column of predictions" in refused(call, folder, arguments)
-    assert ok("predict", folder / "m.cw", folder / "rows.csv", "--keep", "proba", "--proba").startswith("proba\tclass")
-
-
-def test_a_row_that_the_encoding_of_the_model_lacks(call, ok, folder):
-    ok("train", folder / "rows.vw", "--rule=arow", "--encoding", "latin-1", "-q", "-o", folder / "m.cw")
-    err = refused(call, folder, ["inspect", "{folder}/m.cw", "--row", "|a €"])
-    assert "--row: '|a €' is not iso8859-1 text, which the model was trained on" in err
-
-
-def test_a_model_in_the_place_of_a_checkpoint(call, ok, folder):
-    ok("train", folder / "data.svm", "--rule=arow", "-q", "-o", folder / "m.cw")
-    os.rename(folder / "m.cw", folder / "m.cw.checkpoint")
-    err = refused(call, folder, ["train", "{data}", "--rule=arow", "-q", "-o", "{folder}/m.cw", "--resume"])
-    assert "m.cw.checkpoint is a model, not a checkpoint; move it, or omit --resume" in err
 
 
 def test_a_checkpoint_without_its_best_model(call, folder, stopped_after):

@@ -77,7 +77,7 @@ COMMAND_LINES = {
         "predict n3.cw few.svm --set 0.9 --max-risk 0.1",
         "predict sets.cw few.svm --json --set 0.9",
         "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
-        "predict n.bandit visits.csv --actions news,sport",
+        "predict n.bandit visits.csv --actions news,sport", "predict odd.cw odd.csv --keep proba --proba",
         "predict doubt.cw few.svm --max-risk 0.5", "predict doubt.cw few.svm --set 0.6 --json",
     ],
     "evaluate": [

@@ -448,7 +448,7 @@ def test_a_cache_begun_with_features_knows_them_all(tmp_path):
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_the_command(ok, call, data, tmp_path):
+def test_the_command(ok, data, tmp_path):
     cache, one, two = tmp_path / "data.cache", tmp_path / "one.cw", tmp_path / "two.cw"
     result = json.loads(ok("cache", data, "-o", cache, "--json"))
     assert result["rows"] == 300 and result["bytes"] == cache.stat().st_size and is_cache(cache)
@@ -458,16 +458,6 @@ def test_the_command(ok, call, data, tmp_path):
     for command in (["predict", one, "--proba"], ["evaluate", one]):
         assert ok(*command, data) == ok(*command, cache)
     assert "300" in ok("cache", data, "-o", cache)
-    for arguments, problem in (
-        (["cache", data], "Missing option '-o'"),
-        (["cache", data, "-o", data], "is also an input"),
-        (["cache", cache, "--zero-based", "-o", one], "omit --zero-based"),
-        (["train", cache, "--rule=arow", "--format", "svmlight"], "omit --format"),
-        (["train", data, "--rule=arow", "--cache", one], "one.cw exists and is not a cache"),
-        (["train", data, "--rule=arow", "--cache", data], "is also an input"),
-    ):
-        code, out, err = call(*arguments)
-        assert code == 2 and out == "" and problem in err and err.count("\n") == 1
 
 
 def test_a_cache_is_built_again_when_the_data_have_changed(ok, call, data, tmp_path):

@@ -230,26 +230,3 @@ def test_a_schema_is_for_files_of_all_formats(table, saved):
             here("predict", model, f"rows.{file}", "--proba", "-q", cwd=table).stdout for model in ("m.cw", "csv.cw")
         ]
         assert same[0] == same[1]
-
-
-def test_schemas_that_do_not_fit(table, tmp_path):
-    assert here("look", "rows.csv", "--save", "s.json", cwd=table).returncode == 0
-    (tmp_path / "other.csv").write_text("n,k,town,code,when,label\n" + "1,2,a,01234,2024-01-01,yes\n" * 20)
-    done = here("train", tmp_path / "other.csv", "--schema", table / "s.json")
-    assert done.returncode == 2 and "lacks 'day' and has 'when' besides; make a schema of this file" in done.stderr
-    (tmp_path / "words.csv").write_text("n,k,town,code,day,label\n" + "high,2,a,01234,2024-01-01,yes\n" * 20)
-    done = here("train", tmp_path / "words.csv", "--schema", table / "s.json")
-    assert done.returncode == 2 and "says that column 'n' holds numbers, and" in done.stderr and "'high'" in done.stderr
-    (tmp_path / "s.json").write_text('{"columns": [{"name": "x", "role": "target", "kind": "number"}]}')
-    done = here("train", table / "rows.csv", "--schema", tmp_path / "s.json")
-    assert done.returncode == 2 and "s.json is not a schema, as look --save writes it: " in done.stderr
-    assert "--schema is for formats with named columns" in here("train", "x.svm", "--schema", table / "s.json").stderr
-    (tmp_path / "rows.svm").write_text("1 1:1\n2 2:1\n")
-    done = here("look", tmp_path / "rows.svm", "--save", tmp_path / "t.json")
-    assert done.returncode == 2 and "--save: svmlight has no columns" in done.stderr
-
-
-def test_formats_that_have_no_columns(table):
-    (table / "rows.svm").write_text("yes 1:1\nno 2:2\n" * 9)
-    done = here("predict", "csv.cw", "rows.svm", "--format", "svmlight", cwd=table)
-    assert done.returncode == 2 and "trained on CSV, which is not read as svmlight" in done.stderr
