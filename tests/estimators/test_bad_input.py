@@ -170,31 +170,9 @@ def test_learner_refuses_what_does_not_fit(case):
     assert learner.n_seen == 0
 
 
-def test_label_lists_that_go_back():
-    learner = Learner(Settings("arow", task="multilabel"), n_classes=2, n_features=2)
-    with pytest.raises(ValueError, match="never decrease"):
-        learner.learn(as_matrix(X), np.zeros(3, dtype=np.int32), np.array([0, 2, 1, 2, 3]))
-
-
-def test_shared_covariance_refuses_one_vs_rest_when_classes_come_late():
-    learner = Learner(Settings("arow", "shared"), n_features=2)
-    with pytest.raises(ValueError, match="couples the classes"):
-        learner.grow(n_classes=3, multiclass="one-vs-rest")
-    with pytest.raises(ValueError, match="couples the classes"):
-        OnlineClassifier("arow", "shared", multiclass="one-vs-rest").fit(X, Y)
-
-
-def test_weights_that_are_all_zero():
-    with pytest.raises(ValueError, match="at least one non-zero"):
-        OnlineClassifier().fit(X, Y, sample_weight=np.zeros(4))
+def test_parts_whose_weights_are_all_zero_teach_nothing():
     classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1], sample_weight=np.zeros(4))
     assert classifier.n_seen_ == 0
-
-
-def test_classes_of_two_kinds_are_refused():
-    classifier = OnlineClassifier().partial_fit(X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match="mix strings and numbers: 'a' and 0, 1"):
-        classifier.partial_fit(X, Y, classes=["a"])
 
 
 def test_settings_changed_between_calls():
@@ -222,15 +200,6 @@ def test_a_bad_row_late_in_a_long_matrix_undoes_all_before_it():
     assert not learner.mean().any()
 
 
-def test_one_class_is_not_enough():
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        OnlineClassifier().fit(X, np.ones(4))
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        OnlineClassifier().partial_fit(X, Y)
-    with pytest.raises(ValueError, match="balanced"):
-        OnlineClassifier(class_weight="balanced").partial_fit(X, Y, classes=[0, 1])
-
-
 def test_duplicate_columns_are_summed():
     twice = sparse([1.0, 2.0, 4.0, 1.0], [1, 0, 1, 0], [0, 3, 4], 2)
     once = np.array([[2.0, 5.0], [1.0, 0.0]])
@@ -239,12 +208,6 @@ def test_duplicate_columns_are_summed():
         learner[name] = OnlineClassifier("arow", view=None).fit(rows, [0, 1])
     np.testing.assert_array_equal(learner["twice"].coef_, learner["once"].coef_)
     np.testing.assert_array_equal(twice.data, [1.0, 2.0, 4.0, 1.0])  # the caller's matrix is not touched
-
-
-def test_columns_beyond_32_bits():
-    wide = sparse(np.ones(2), np.array([0, 2**31 + 5], dtype=np.int64), np.array([0, 1, 2], dtype=np.int64), 2**31 + 6)
-    with pytest.raises(ValueError, match="at most 2147483646 are possible; hash"):
-        as_matrix(wide)
 
 
 def test_a_covariance_that_does_not_fit_is_refused_before_it_is_tried():

@@ -111,26 +111,6 @@ def test_each_group_is_covered_as_often_as_is_asked_for(kind, seeds, n):
             np.testing.assert_allclose(np.mean(values, axis=0), 0.9, atol={1: 0.06, 2: 0.03, 3: 0.03}[seeds])
 
 
-@pytest.mark.long("hundreds of rows one by one")
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-@pytest.mark.parametrize("classes", [2, 3])
-def test_scores_are_those_of_the_predictions_before_each_row(kind, classes):
-    n = 260 if kind is OnlineClassifier else 98  # with 100 rows, other members may be chosen, and all learned again
-    X, y = rows(n, classes)
-    model = kind(coverage_by=3).partial_fit(X[:60], y[:60], classes=range(classes))
-    expected = {value: state.copy() for value, state in states(model).items()}
-    for row in range(60, n):
-        p = model.predict_proba(X[[row]])[0, y[row]]
-        own = expected[str(int(X[row, 3]))]
-        _core.conformal_learn(own, classes, np.log([p / (1.0 - p)]), y[[row]].astype(np.int32))
-        model.partial_fit(X[[row]], y[[row]])
-    p = np.linspace(0.01, 0.98, classes)[None] ** np.arange(1, 5)[:, None]
-    for value, own in expected.items():
-        for by_class in (False, True):
-            found = ConformalSets(states(model)[value]).p_values(p, by_class)
-            np.testing.assert_allclose(found, ConformalSets(own).p_values(p, by_class), rtol=1e-6)
-
-
 OF_CLASSES = [
     *({"covariance": name, "multiclass": task} for name in ("diag", "full") for task in (None, "one-vs-rest", "joint")),
     {"rule": "logistic", "multiclass": "softmax", "covariance": "shared"}, {"rule": "pa1", "dtype": "float32"},

@@ -2,69 +2,107 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from confidently import IELLIP, MIRA, AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
+from confidently.covariances.settings import Settings
 from confidently.data import open_stream
+from confidently.data.memory.matrix import as_matrix
 from confidently.exclusive import ConcurrentUse
+from confidently.learner.learner import Learner
 from confidently.river import OnlineClassifier as RiverClassifier
 
 X, Y, SETS = np.eye(4), np.array([0, 1, 0, 1]), np.eye(4, 2, dtype=int)
 
 
 @pytest.fixture
-def rows(tmp_path):
-    """A file of rows of one class each, and one of sets of labels."""
+def rows(tmp_path, monkeypatch):
+    """Files of rows of one class each, and of sets of labels."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n" * 2)
     (tmp_path / "sets.svm").write_text("1,2 1:1\n3 2:1\n 1:1\n")
     (tmp_path / "rows.csv").write_text("label,a\n1,1\n0,2\n")
-    return tmp_path
 
 
-@pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor, AutoClassifier, AutoRegressor, MIRA])
-@pytest.mark.parametrize("name", ["shuffle", "average"])
-def test_words_that_are_no_choice(estimator, name):
-    if name in estimator().get_params():
-        with pytest.raises(ValueError, match=f"{name} must be .*True or False, got 'yes'"):
-            estimator(**{name: "yes"}).fit(X, Y)
+def known(labels=Y):
+    return OnlineClassifier().fit(X, labels)
 
 
-def test_labels_of_another_kind():
-    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix of labels"):
-        OnlineClassifier().fit(X, Y).partial_fit(X, SETS)
+def of_stream(path, **settings):
+    with open_stream(path) as stream:
+        OnlineClassifier(**settings).fit_stream(stream)
 
 
-def test_labels_of_another_number():
-    with pytest.raises(ValueError, match="y has 3 columns of labels, the classifier knows 2 labels"):
-        OnlineClassifier().fit(X, SETS).partial_fit(X, np.eye(4, 3, dtype=int))
+FAR = np.array([0, 2**31 + 5], np.int64)
+REFUSED = {
+    "labels of another kind": (
+        lambda: known().partial_fit(X, SETS), "y changed between one class per row and an indicator matrix of labels",
+    ),
+    "labels of another number": (
+        lambda: known(SETS).partial_fit(X, np.eye(4, 3, dtype=int)), "y has 3 columns of labels, the classifier knows",
+    ),
+    "one class announced": (
+        lambda: OnlineClassifier().partial_fit(X, 0 * Y, classes=[0]), "at least 2 classes are needed, got 0",
+    ),
+    "one class": (lambda: known(np.ones(4)), "at least 2 classes"),
+    "no classes at first": (lambda: OnlineClassifier().partial_fit(X, Y), "classes must be passed on the first call"),
+    "balanced parts": (lambda: OnlineClassifier(class_weight="balanced").partial_fit(X, Y, [0, 1]), "balanced"),
+    "balanced streams": (
+        lambda: of_stream("rows.svm", class_weight="balanced"),
+        "class_weight='balanced' needs all labels at once; for a stream, pass a dict",
+    ),
+    "class weights of label sets": (
+        lambda: of_stream("sets.svm", class_weight={1: 2.0}), "class_weight needs one class per row, got multilabel",
+    ),
+    "files after arrays": (
+        lambda: list(known().predict_stream("rows.csv")), "trained on arrays, which do not define the columns of files",
+    ),
+    "weights that are all zero": (lambda: OnlineClassifier().fit(X, Y, np.zeros(4)), "at least one non-zero"),
+    "classes of two kinds": (
+        lambda: OnlineClassifier().partial_fit(X, Y, [0, 1]).partial_fit(X, Y, classes=["a"]),
+        "mix strings and numbers: 'a' and 0, 1",
+    ),
+    "a shared covariance of single learners": (
+        lambda: OnlineClassifier("arow", "shared", multiclass="one-vs-rest").fit(X, Y), "couples the classes",
+    ),
+    "a shared covariance where classes come late": (
+        lambda: Learner(Settings("arow", "shared"), n_features=2).grow(n_classes=3, multiclass="one-vs-rest"),
+        "couples the classes",
+    ),
+    "label lists that go back": (
+        lambda: Learner(Settings("arow", task="multilabel"), n_classes=2, n_features=4).learn(
+            as_matrix(X), np.zeros(3, np.int32), np.array([0, 2, 1, 2, 3])),
+        "never decrease",
+    ),
+    "columns beyond 32 bits": (
+        lambda: as_matrix(csr_array((np.ones(2), FAR, np.arange(3)), shape=(2, 2**31 + 6))),
+        "at most 2147483646 are possible; hash",
+    ),
+    **{
+        f"{name} of {kind.__name__}": (
+            lambda kind=kind, name=name: kind(**{name: "yes"}).fit(X, Y), f"{name} must be .*True or False, got 'yes'",
+        )
+        for kind in (OnlineClassifier, OnlineRegressor, AutoClassifier, AutoRegressor, MIRA)
+        for name in ("shuffle", "average") if name in kind().get_params()
+    },
+}  # fmt: skip
 
 
-def test_one_class_announced():
-    with pytest.raises(ValueError, match="at least 2 classes are needed, got 0"):
-        OnlineClassifier().partial_fit(X, np.zeros(4, int), classes=[0])
+@pytest.mark.parametrize("case", REFUSED)
+def test_calls_that_are_refused(rows, case):
+    call, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_rows_of_files_by_number_are_those_of_arrays(rows):
+    assert len(next(iter(known().predict_stream("rows.svm")))) == 4
 
 
 def test_attributes_before_training():
     for name in ("coef_", "mistakes_", "marginal"):
         with pytest.raises(AttributeError, match="is not fitted; call fit or partial_fit first"):
             getattr(OnlineClassifier(), name)() if name == "marginal" else getattr(OnlineClassifier(), name)
-
-
-def test_files_after_arrays(rows):
-    with pytest.raises(ValueError, match="trained on arrays, which do not define the columns of files"):
-        list(OnlineClassifier().fit(X, Y).predict_stream(rows / "rows.csv"))
-    assert len(next(iter(OnlineClassifier().fit(X, Y).predict_stream(rows / "rows.svm")))) == 4
-
-
-@pytest.mark.parametrize(
-    ("file", "class_weight", "message"),
-    [
-        ("rows.svm", "balanced", "class_weight='balanced' needs all labels at once; for a stream, pass a dict"),
-        ("sets.svm", {1: 2.0}, "class_weight needs one class per row, got multilabel data"),
-    ],
-)
-def test_class_weights_of_streams(rows, file, class_weight, message):
-    with open_stream(rows / file) as stream, pytest.raises(ValueError, match=message):
-        OnlineClassifier(class_weight=class_weight).fit_stream(stream)
 
 
 def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):
