@@ -16,7 +16,6 @@ from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
 from confidently.stack.members import WEIGHTS
-from tests.estimators.test_auto_classifier import OF_MANY_ROWS
 
 
 def written(path, rows):
@@ -127,7 +126,7 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     assert lengths == pytest.approx(4 * loaded.learner.weight_deviations())
     with open_stream(str(table), normalize="none", zeros=True, label="label") as stream:
         found = explain_stack(loaded, next(stream).rows(0, 1))
-    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (len(OF_MANY_ROWS), 4), strict=True):
+    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (len(loaded.learner.names), 4), strict=True):
         widths = [bar.get_width() for bar in axes.patches]
         assert len(widths) == parts + 1
         assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)

@@ -324,10 +324,6 @@ def test_features_with_names(ok, tmp_path, stopped, options):
     ok("train", tmp_path / "data.cache", "--rule=arow", "-q", "--passes", 3, "-o", models[1])
     ok(*stopped(5, *options, data=data), *options, "--resume")
     assert len({model.read_bytes() for model in models}) == 1
-    shuffle = ("--shuffle", "--shuffle-buffer", 50, *options)
-    ok("train", data, "--rule=arow", *shuffle, "-q", "--passes", 3, "-o", models[0])
-    ok(*stopped(5, *shuffle, data=data), *shuffle, "--resume")
-    assert models[2].read_bytes() == models[0].read_bytes() != models[1].read_bytes()
     data.write_text("".join(lines[::-1]))
     ok(
         "train", data, "--rule=arow", *options, "-q", "-o", models[0]

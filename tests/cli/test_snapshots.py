@@ -60,6 +60,7 @@ COMMAND_LINES = {
             "full --rule logistic --multiclass softmax", "full --rule logistic", "shared", "diag")),
         "train sets.svm --no-shuffle --covariance full", "train sets.svm --covariance full --multiclass joint",
         "train two.svm --no-shuffle --covariance full",
+        *(f"train incomes.{kind} -q --view none --rule arow" for kind in ("csv", "svm")),
         "train --bandit decisions.jsonl -o shop.bandit",
         "train --bandit decisions.vw --policy square_cb --json",
         "train --bandit two.svm",
@@ -94,7 +95,7 @@ COMMAND_LINES = {
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",
         "compare three.svm -q --rules pa1,arow --grid", "compare bad.svm -q --rules pa --on-error skip",
-        "compare two.svm -q --auto --rules pa,arow",
+        "compare two.svm -q --auto --rules pa,arow", "compare incomes.csv -q --view none --rules pa,arow",
     ],
     "inspect": [
         "inspect m.cw", "inspect m.cw --json --top 2", "inspect three.cw --top 2 --class x", "inspect sets.cw --top 1",
@@ -146,6 +147,10 @@ def write_files():
     texts["table.csv"] = "bought,age,town,day\n" + "".join(table)
     shown = [f"2026-01-01,{k % 3},{k % 2},{int(k % 6 == 2)},{0.3333 if k % 30 else 3},u{k % 2}\n" for k in range(90)]
     texts["shown.csv"] = "timestamp,item_id,position,click,propensity_score,user_feature_0\n" + "".join(shown)
+    incomes = [f"{'ab'[k % 7 > 2]},{k % 5},{k % 7},{50_000 + k * k % 997}\n" for k in range(1000)]
+    texts["incomes.csv"] = "label,a,b,income\n" + "".join(incomes)
+    numbered = (line[:-1].split(",") for line in incomes)
+    texts["incomes.svm"] = "".join(f"{label} 1:{a} 2:{b} 7:{c}\n" for label, a, b, c in numbered)
     texts |= {"visits.csv": "visitor\nfan\nreader\n"} | decisions()
     for name, text in texts.items():
         Path(name).write_text(text)

@@ -134,27 +134,6 @@ def test_invalid_values_remain_the_error(recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("command", ["train", "compare"])
-def test_the_command_line_names_the_column(tmp_path, call, command):
-    columns, y = table(income=random.normal(5e4, 1e4, ROWS))
-    csv, svm = tmp_path / "rows.csv", tmp_path / "rows.svm"
-    lines = [[*map(float, row)] for row in zip(*columns.values(), strict=True)]
-    csv.write_text(
-        "label,a,b,income\n" + "".join(f"{k},{','.join(map(str, x))}\n" for k, x in zip(y, lines, strict=True))
-    )
-    svm.write_text("".join(f"{k} 1:{a} 2:{b} 7:{c}\n" for k, (a, b, c) in zip(y, lines, strict=True)))
-    options = ["--rules", "arow,pa"] if command == "compare" else ["-o", tmp_path / "m.cw"]
-    for file, name, remedy in ((csv, "'income'", "leave it out with --drop"), (svm, "7", "leave it out")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            code, _, err = call(command, file, "-q", "--view", "none", *options)
-        assert code == 0 and err.count("\n") == 1
-        expected = (
-            f"confidently: warning: column {name} makes up 99.9 % of the squared length of the rows, so that the "
-        )
-        assert err == f"{expected}others hardly count; use --view standard, or {remedy}\n"
-
-
 def test_streams_warn_once_and_of_ids_in_rows_that_are_not_scaled(tmp_path):
     file = tmp_path / "rows.csv"
     columns, y = table(row=COUNT)

@@ -20,9 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active
 from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
-from confidently.stack.naive_bayes import NaiveBayes
 from confidently.tasks.calibration import correction
-from tests.data_sets import load as real
 
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
 
@@ -40,44 +38,6 @@ def data(name):
     X, y = {"cancer": load_breast_cancer, "digits": load_digits, "iris": load_iris}[name](return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))[:400]
     return X[order], y[order]
-
-
-PRODUCTS = ["logistic on standard,pairs"] + [
-    f"logistic on standard,pairs without unit norm{more}" for more in ("", ", forget 0.01", ", forget 0.03")
-]
-NARROW = [
-    "arow with all covariances on standard", "arow with all covariances on standard without unit norm",
-    "logistic on standard without unit norm", "logistic with all covariances on standard without unit norm",
-    "logistic on standard without unit norm, forget 0.1", "logistic on standard, forget 0.003", *PRODUCTS,
-    "arow with all covariances on wide cosines", "arow with all covariances on medium cosines",
-    "logistic on medium cosines", "arow with all covariances on 100 cosines, forget 0.003",
-    "arow with all covariances on narrow cosines", "logistic on trees of the last 16,000 rows",
-    "logistic on trees of the last 2,000 rows",
-]  # fmt: skip
-OF_MANY_ROWS = [
-    *NARROW[:6], "logistic on bins, forget 0.03", "logistic on products of 6 bins", *PRODUCTS,
-    "arow with all covariances on wide cosines of ranks", *NARROW[7 + len(PRODUCTS) :],
-]  # fmt: skip
-TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
-
-
-@pytest.mark.long("two stacks of each data set")
-@pytest.mark.parametrize(
-    ("name", "expected"), [("cancer", NARROW), ("iris", NARROW), ("words", TEXT), ("words of 3", TEXT)]
-)
-def test_members_follow_from_what_the_columns_are(name, expected):
-    X, y = data(name)
-    model = AutoClassifier().fit(X, y)
-    lasting = [name for name in expected if not ("forget" in name or "last" in name)]
-    lasting += ["logistic on trees"] if expected == NARROW else []
-    twins = ["logistic on standard", "arow with all covariances on 100 cosines"] if expected == NARROW else []
-    assert list(model.members_) == [*lasting, *twins]  # as rows in random order need none that forget
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # of sorted rows
-        model = AutoClassifier(shuffle=False).fit(X, y)
-    assert list(model.members_) == expected
-    assert model.weights_.shape == (len(expected),)
-    assert all(isinstance(m, NaiveBayes if n == "naive Bayes" else OnlineClassifier) for n, m in model.members_.items())
 
 
 def test_training_a_member_does_not_change_the_stack():
@@ -180,27 +140,6 @@ def test_indicators_are_no_table_and_their_products_count():
     right, chance = (model.score(X[1500:], y[1500:]) for model in models)
     assert right > 0.95
     assert chance < 0.6
-
-
-def test_few_rows_of_many_features_are_no_table():
-    X, y = words()
-    X = X.multiply(np.random.default_rng(0).random(X.shape[1])).tocsr()  # as term weights
-    assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
-
-
-@pytest.mark.long("stacks of real rows")
-@pytest.mark.parametrize("standardized", [False, True])
-def test_pixels_have_cosines_whatever_their_scale(standardized):
-    X, y, X_test, y_test = real("usps")
-    X, X_test = (np.asarray(rows.todense()) if hasattr(rows, "todense") else rows for rows in (X, X_test))
-    if standardized:
-        X_test, X = (X_test - X.mean(axis=0)) / X.std(axis=0), (X - X.mean(axis=0)) / X.std(axis=0)
-    model = AutoClassifier().fit(X[:1500], y[:1500])
-    assert list(model.members_) == [
-        "logistic on unit", "logistic on standard", "arow on unit,cosines",
-        "logistic on trees", "arow with all covariances on wide cosines of ranks",
-    ]  # fmt: skip
-    assert 1 - model.score(X_test, y_test) < 0.11  # of which AROW errs 14 % after these rows
 
 
 def test_a_column_of_large_numbers_does_not_drown_the_others():

@@ -4,61 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import random_array
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 
 from confidently import AutoRegressor, OnlineRegressor
 
 GIVEN = [OnlineRegressor(prior_variance=10.0), OnlineRegressor("quantile", view="standard")]
-TABLE = [
-    *(f"ridge on {seen}" for seen in ("rows", "products", "bins", "cosines of standard", "cosines of ranks")),
-    "ridge on standard, forget 0.01",
-    *(f"ridge on trees of the last {rows} rows" for rows in ("16,000", "2,000")),
-    *(f"ridge on products of {n} bins, of the rest" for n in (6, 36, 216)),
-]
-WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
 
 
 def friedman(rows=1500, seed=0):
     return make_friedman1(rows, n_features=6, noise=1.0, random_state=seed)
 
 
-def words(rows=400):
-    generator = np.random.default_rng(0)
-    X = random_array((rows, 3000), density=0.01, random_state=generator, format="csr")
-    return X, X @ generator.normal(size=3000) + 5.0
-
-
-def data(name):
-    return {"table": friedman, "words": words}[name]()
-
-
-@pytest.mark.parametrize(("name", "expected"), [("table", TABLE), ("words", WORDS)])
-def test_members_follow_from_what_the_columns_are(name, expected):
-    X, y = data(name)
-    shuffled = AutoRegressor().fit(X, y)
-    lasting = [name.removesuffix(", forget 0.01") for name in expected if "2,000" not in name]
-    assert sorted(shuffled.members_) == sorted(name.removesuffix(" of the last 16,000 rows") for name in lasting)
-    model = AutoRegressor(shuffle=False).fit(X, y)
-    assert list(model.members_) == expected
-    of_targets = ["of the rest" not in name for name in expected]
+def test_rows_in_random_order_need_no_members_that_forget():
+    X, y = friedman()
+    shuffled, model = (AutoRegressor(shuffle=shuffle).fit(X, y) for shuffle in ("auto", False))
+    forgetting = [name for name in model.members_ if "forget" in name or "last" in name]
+    assert len(forgetting) == 3
+    assert set(shuffled.members_) & set(forgetting) == set()
+    assert len(shuffled.members_) == len(model.members_) - 1  # trees of all rows, and what forgot forgets nothing
+    of_targets = ["of the rest" not in name for name in model.members_]
     assert model.weights_[of_targets].sum() == pytest.approx(1.0)
     predictions = [member.predict(X) for member in model.members_.values()]
     np.testing.assert_allclose(model.predict(X), model.weights_ @ predictions, rtol=1e-9, atol=1e-9)
-
-
-def test_many_columns_have_diagonal_products_or_none():
-    generator = np.random.default_rng(0)
-    for columns, expected, rests in ((6, "full", (6, 36)), (40, "diag", (6,)), (80, None, ())):
-        X = generator.normal(size=(300, columns))
-        members = AutoRegressor().fit(X, X[:, 0]).members_
-        found = members.get("ridge on products")
-        assert (None if found is None else found.learner_.settings.covariance) == expected
-        assert members["ridge on cosines of ranks"].view.views[-1].n == 200  # and 400 for more rows
-        assert [name for name in members if "rest" in name] == [
-            f"ridge on products of {n} bins, of the rest" for n in rests
-        ]
 
 
 def test_it_learns_what_no_linear_regression_can_and_covers():

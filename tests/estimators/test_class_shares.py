@@ -68,19 +68,6 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
     assert errors[1] < errors[0]
 
 
-@pytest.mark.long("a stack of thousands of rows")
-def test_rows_as_those_of_training_have_its_shares():
-    X, y, _ = shifted(4)
-    model = AutoClassifier().fit(X[:4000], y[:4000])
-    assert model.class_shares(X[4000:]) == pytest.approx(np.bincount(y[4000:]) / 4000, abs=0.04)
-
-
-def test_sets_by_class_cover_other_shares_as_before():
-    X, y, late = shifted(4)
-    model = OnlineClassifier().fit(X[:4000], y[:4000])
-    assert model.predict_set(X[late], 0.9)[np.arange(len(late)), y[late]].mean() == pytest.approx(0.9, abs=0.02)
-
-
 def test_shares_of_training_change_nothing_and_classes_without_rows_have_none():
     X, y = load_digits(return_X_y=True)
     model = OnlineClassifier().partial_fit(X[y < 8], y[y < 8], classes=np.arange(10))

@@ -184,25 +184,6 @@ def test_new_classes_of_a_multiclass_stream_start_at_the_prior():
 # --- probabilities --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("calibration", ["progressive", None])
-@pytest.mark.parametrize("task", TASKS)
-def test_probabilities_beat_the_base_rate(task, calibration):
-    X, y = TASKS[task]()
-    half = len(X) // 2
-    classifier = OnlineClassifier("arow", calibration=calibration).fit(X[:half], y[:half])
-    p = classifier.predict_proba(X[half:])
-    assert ((p > 0) & (p < 1)).all()
-    if task != "multilabel":
-        np.testing.assert_allclose(p.sum(axis=1), 1)
-        loss = -np.log(p[np.arange(len(p)), y[half:]]).mean()
-        base = np.log(len(classifier.classes_))
-    else:
-        loss = -np.where(y[half:], np.log(p), np.log(1 - p)).mean()
-        base = np.log(2)
-    if calibration:
-        assert loss < base
-
-
 def test_posterior_probabilities_of_two_classes_are_the_normal_integral():
     mean, variance = np.array([[0.3, -0.2]]), np.array([[0.5, 1.5]])
     p = posterior_probabilities(mean, variance)

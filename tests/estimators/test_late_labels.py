@@ -104,20 +104,6 @@ def test_rows_of_a_class_without_weight_teach_nothing():
     assert rows_seen(model.learner_.state["conformal"]) == seen + y[200:].sum()
 
 
-@pytest.mark.long("stacks of real rows")
-@pytest.mark.parametrize("kind", KINDS)
-def test_labels_of_rows_may_be_late(kind):
-    X, y = load_digits(return_X_y=True)
-    labels = np.column_stack([y % 2 == 1, y > 4]).astype(int)
-    sizes = []
-    for was_wrong in (False, True):
-        model = kind().partial_fit(X[:400], labels[:400])
-        p = model.predict_proba(X[400:])
-        model.partial_fit(X[400:], labels[400:], predicted=1.0 - p if was_wrong else p)
-        sizes.append(model.predict_set(X, 0.9).mean())
-    assert sizes[0] + 0.1 < sizes[1]
-
-
 def test_levels_rest_until_labels_are_in_time_again():
     X, y = turning(1000, 0.0)
     model = OnlineClassifier().partial_fit(X[:400], y[:400], classes=[0, 1])

@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from confidently import MIRA, OnlineClassifier, _core
-from tests.data_sets import load
+from confidently import MIRA, _core
 
 
 def objective(tau, scores, truth, norm2, gamma):
@@ -81,13 +80,6 @@ def test_a_class_may_come_late():
     assert model.decision_function(X).shape == (3,)
     model.partial_fit(X, y, classes=[0, 1, 2])
     assert (model.predict(X) == y).all()
-
-
-@pytest.mark.long("thousands of real rows")
-def test_real_digits():
-    """Fewer mistakes than the perceptron on the same stream."""
-    X, y, _, _ = load("usps", 3000, 1000)
-    assert MIRA().fit(X, y).mistakes_ < OnlineClassifier("perceptron").fit(X, y).mistakes_
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 river = pytest.importorskip("river", reason="River is not installed")
 
 import pandas as pd  # noqa: E402
-from river import checks, datasets, drift, ensemble, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+from river import checks, datasets, drift, ensemble, evaluate, metrics  # noqa: E402
 
 import confidently  # noqa: E402
 from confidently import Quantile, load  # noqa: E402
@@ -351,23 +351,6 @@ def test_bounds_are_kept():
 
 def score(model, stream, metric):
     return evaluate.progressive_val_score(stream, model, metric).get()
-
-
-def test_in_pipelines_as_good_as_rivers_own():
-    def accuracy(classifier):
-        return score(
-            preprocessing.StandardScaler() | classifier, list(islice(datasets.Phishing(), 600)), metrics.Accuracy()
-        )
-
-    def error(regressor):
-        return score(
-            preprocessing.StandardScaler() | regressor, list(islice(datasets.TrumpApproval(), 500)), metrics.MAE()
-        )
-
-    assert accuracy(OnlineClassifier("arow")) > accuracy(linear_model.PAClassifier()) + 0.02
-    ours = error(OnlineRegressor(covariance="full"))
-    assert ours < error(linear_model.LinearRegression())
-    assert ours < error(linear_model.BayesianLinearRegression())
 
 
 def test_drift_detectors_and_bagging_start_new_ones():
