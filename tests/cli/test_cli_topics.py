@@ -41,40 +41,37 @@ def counted(found, words):
     return np.array([[count[word] for word in words] for count in counts])
 
 
+@pytest.fixture
+def learned(ok, tmp_path):
+    """Trains on the texts of a file: returns the model, in the file m, and how often the texts have its words."""
+
+    def train(found, *options, topics=("--topics", 4)):
+        ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", *topics, *options, "-q", "-o", tmp_path / "m")
+        model = load(tmp_path / "m")
+        return model, counted(found, [name.removeprefix("text:") for name in model.features_.names])
+
+    return train
+
+
 def table_of(output):
     heading, *lines = (line.split("\t") for line in output.splitlines())
     return heading, lines
 
 
-@pytest.mark.parametrize(
-    ("options", "settings"),
-    [
-        ((), {}),
-        (
-            ("--classifier", "averaging", "--step-size", 5, "--inner", 3),
-            {"classifier": "averaging", "step_size": 5.0, "n_inner": 3},
-        ),
-        (
-            ("--topics", "any", "--max-topics", 6, "--burn-in", 1, "--samples", 2),
-            {"n_topics": None, "max_topics": 6, "burn_in": 1, "n_samples": 2},
-        ),
-        (("--passes", 3), {"passes": 3}),
-        (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
-    ],
-)
+@pytest.mark.parametrize(("options", "settings"), [
+    ((), {}), (("--passes", 3), {"passes": 3}),
+    (("--classifier", "averaging", "--step-size", 5, "--inner", 3),
+     {"classifier": "averaging", "step_size": 5.0, "n_inner": 3}),
+    (("--topics", "any", "--max-topics", 6, "--burn-in", 1, "--samples", 2),
+     {"n_topics": None, "max_topics": 6, "burn_in": 1, "n_samples": 2}),
+    (("--jobs", 2, "--epsilon", 20, "--batch-size", 16), {"n_jobs": 2, "epsilon": 20.0, "batch_size": 16}),
+])  # fmt: skip
 @pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [("politics", "sport"), ("food", "politics", "sport")])
-def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settings):
+def test_learns_what_the_estimator_learns(ok, learned, tmp_path, classes, options, settings):
     found, y = written(tmp_path / "x.jsonl", classes)
-    topics = () if "--topics" in options else ("--topics", 5)
-    ok(
-        "topics", "train", tmp_path / "x.jsonl", "--text", "text", *topics, "--seed", 3, *options, "-q", "-o",
-        tmp_path / "m",
-    )  # fmt: skip
-    mine = load(tmp_path / "m")
-    words = [name.removeprefix("text:") for name in mine.features_.names]
-    assert len(words) == len(set(words)) == len(set(" ".join(found).split()))
-    X = counted(found, words)
+    mine, X = learned(found, "--seed", 3, *options, topics=() if "--topics" in options else ("--topics", 5))
+    assert len(mine.features_.names) == len(set(mine.features_.names)) == len(set(" ".join(found).split()))
     theirs = OnlineMedLDA(**({"n_topics": 5, "random_state": 3} | settings)).fit(X, y)
     assert mine.classes_.tolist() == theirs.classes_.tolist() == sorted(classes)
     np.testing.assert_array_equal(mine.coef_, theirs.coef_)
@@ -149,13 +146,18 @@ def test_counts_of_svmlight_in_every_task(ok, tmp_path, labels):
     assert without.splitlines() == [line[0] for line in lines]
 
 
-def test_show_says_what_the_estimator_has(ok, tmp_path):
-    written(tmp_path / "x.jsonl", ("food", "politics", "sport"))
-    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
-    model = load(tmp_path / "m")
-    shown = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--relevance", 1, "--json"))
+def test_show_says_what_the_estimator_has(ok, learned, tmp_path):
+    model, _ = learned(written(tmp_path / "x.jsonl", ("food", "politics", "sport"))[0])
+    best, shown = (
+        json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, *relevance, "--json"))
+        for relevance in ((), ("--relevance", 1))
+    )
     assert [view["class"] for view in shown["weights"]] == model.classes_.tolist()
-    top = model.top_words(n=3)
+    for relevance, views in ((0.6, best), (1.0, shown)):
+        top = model.top_words(n=3, relevance=relevance)
+        for number, view in enumerate(views["weights"]):
+            for topic in view["topics"]:
+                assert [f"text:{word}" for word in topic["words"]] == top[4 * number + topic["number"]]
     for number, view in enumerate(shown["weights"]):
         weights = [topic["mean"] for topic in view["topics"]]
         assert weights == sorted(weights, reverse=True) and sorted(t["number"] for t in view["topics"]) == [0, 1, 2, 3]
@@ -164,12 +166,6 @@ def test_show_says_what_the_estimator_has(ok, tmp_path):
             k = topic["number"]
             assert topic["mean"] == model.coef_[number, k]
             assert topic["std"] ** 2 == pytest.approx(model.variance_[number, k])
-            assert [f"text:{word}" for word in topic["words"]] == top[4 * number + k]
-    shown_best = json.loads(ok("topics", "show", tmp_path / "m", "--words", 3, "--json"))
-    best = model.top_words(n=3, relevance=0.6)
-    for number, view in enumerate(shown_best["weights"]):
-        for topic in view["topics"]:
-            assert [f"text:{word}" for word in topic["words"]] == best[4 * number + topic["number"]]
     text = ok("topics", "show", tmp_path / "m", "--class", "sport", "--top", 2, "--words", 3, "--relevance", 1)
     part = shown["weights"][2]["topics"]
     surest = sorted(part, key=lambda t: -abs(t["mean"]) / t["std"])[:2]
@@ -195,11 +191,9 @@ def test_plot_draws_the_numbers():
     np.testing.assert_allclose(np.ptp(ends, axis=1), 4 * np.sqrt(model.variance_[0, order]))
 
 
-def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
+def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, learned, tmp_path):
     found, y = written(tmp_path / "x.jsonl")
-    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 4, "-q", "-o", tmp_path / "m")
-    model = load(tmp_path / "m")
-    X = counted(found, [name.removeprefix("text:") for name in model.features_.names])
+    model, X = learned(found)
     model.partial_fit(X, y).save(tmp_path / "n")
     again = load(tmp_path / "n")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -209,18 +203,13 @@ def test_a_model_of_the_command_line_goes_on_as_an_estimator(ok, tmp_path):
     assert "features_" not in vars(again.fit(X[:, :5], y))
 
 
-def test_weights_are_the_estimator_s(ok, tmp_path):
+def test_weights_are_the_estimator_s(learned, tmp_path):
     found, y = written(tmp_path / "x.jsonl")
     weights = np.random.default_rng(3).choice([0.0, 0.5, 4.0], len(y))
     rows = zip(found, y, weights, strict=True)
     lines = [json.dumps({"label": name, "text": text, "w": w}) for text, name, w in rows]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
-    ok(
-        "topics", "train", tmp_path / "x.jsonl", "--text", "text", "--weight", "w", "--topics", 4, "-q", "-o",
-        tmp_path / "m",
-    )  # fmt: skip
-    mine = load(tmp_path / "m")
-    X = counted(found, [name.removeprefix("text:") for name in mine.features_.names])
+    mine, X = learned(found, "--weight", "w")
     order = np.random.RandomState(0).permutation(len(y))
     theirs = OnlineMedLDA(4, random_state=0, epsilon=mine.epsilon_, batch_size=32)
     for part in np.split(order, [64, 128]):
@@ -229,15 +218,11 @@ def test_weights_are_the_estimator_s(ok, tmp_path):
     assert mine.epsilon_ == np.average(X.sum(axis=1), weights=weights) and mine.n_seen_ == np.count_nonzero(weights)
 
 
-def test_caches_of_counts_are_learned_as_their_texts(ok, tmp_path):
-    written(tmp_path / "x.jsonl")
-    ok(
-        "cache", tmp_path / "x.jsonl", "--text", "text", "--vocabulary", "--normalize", "none", "-o",
-        tmp_path / "counts",
-    )  # fmt: skip
-    for data, name in ((("counts",), "a"), (("x.jsonl", "--text", "text"), "b")):
-        ok("topics", "train", tmp_path / data[0], *data[1:], "--topics", 3, "-q", "-o", tmp_path / name)
-    np.testing.assert_array_equal(load(tmp_path / "a").coef_, load(tmp_path / "b").coef_)
+def test_caches_of_counts_are_learned_as_their_texts(ok, learned, tmp_path):
+    model, _ = learned(written(tmp_path / "x.jsonl")[0])
+    ok("cache", tmp_path / "x.jsonl", "--text=text", "--vocabulary", "--normalize=none", "-o", tmp_path / "counts")
+    ok("topics", "train", tmp_path / "counts", "--topics", 4, "-q", "-o", tmp_path / "a")
+    np.testing.assert_array_equal(load(tmp_path / "a").coef_, model.coef_)
 
 
 @pytest.mark.parametrize(
@@ -283,12 +268,10 @@ assert not {{"sklearn", "scipy", "matplotlib", "pyarrow"}} & sys.modules.keys()
     assert done.returncode == 0, done.stderr
 
 
-def test_sets_and_answers_are_those_of_python(ok, tmp_path):
+def test_sets_and_answers_are_those_of_python(ok, learned, tmp_path):
     """Classes are numbered as they appear, so that their columns have another order."""
     found, _ = written(tmp_path / "x.jsonl", ("sport", "food", "politics"), n=1200)
-    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "-q", "-o", tmp_path / "m")
-    model = load(tmp_path / "m")
-    X = counted(found, [name.removeprefix("text:") for name in model.features_.names])
+    model, X = learned(found, topics=("--topics", 3))
     asked = ("topics", "predict", tmp_path / "m", tmp_path / "x.jsonl", "--json", "--no-topics")
     sets, left_out = model.predict_set(X, 0.8), model.abstain(X, 0.15)
     lines = [json.loads(line) for line in ok(*asked, "--set", 0.8, "--max-risk", 0.15).splitlines()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
@@ -166,42 +167,27 @@ def test_promises_hold_after_ten_passes(rule):
     assert (model.novelty(X) < 0.05).mean() < 0.06
 
 
-def test_rows_of_frames_calibrate_in_the_first_pass_as_those_of_files():
-    X, y = rows_of()
-    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(kind=np.where(X[:, 3] > 0, "up", "down"))
-    model = OnlineClassifier("pa1", passes=2, random_state=0).fit(frame, y)
-    assert model.n_seen_ == 2 * N
-    assert not model.learner_.settings.average
+X, Y = rows_of()
+HALVES = np.column_stack([X, np.arange(N) % 2])
+MIXED = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(kind=np.where(X[:, 3] > 0, "up", "down"))
+HELD = len(held_rows(N, 9, None))
+SEEN = {  # how many rows are learned
+    "a stack with groups": (AutoClassifier(passes=2, coverage_by=12, random_state=0), HALVES, Y, 2 * N - 60),
+    "labels": (AutoClassifier(passes=2), X, (X[:, :3] > 0.3).astype(int), 2 * N - 60),
+    "numbers": (OnlineRegressor(passes=3, shuffle=True), X, Y, 3 * N - 120),
+    "numbers of a stack": (AutoRegressor(passes=3, shuffle=True), X, Y, 3 * N - 120),
+    "passes that end early": (OnlineClassifier(passes=9, tol=1.0), X, Y, 2 * N - HELD),
+    "without a calibration": (OnlineClassifier(passes=2, calibration=None), X, Y, 2 * N),
+    "a frame, calibrated in the first pass as files are": (OnlineClassifier("pa1", passes=2), MIXED, Y, 2 * N),
+}
 
 
-def test_held_rows_calibrate_stacks_and_groups_and_labels():
-    X, y = rows_of(700)
-    X[:, 5] = np.arange(700) % 2
-    model = AutoClassifier(passes=2, coverage_by=5, random_state=0).fit(X, y)
-    assert model.n_seen_ == 1400 - 70
-    labels = (X[:, :3] > 0.3).astype(int)
-    for kind in (AutoClassifier, OnlineClassifier):
-        found = kind(passes=2).fit(X, labels)
-        assert found.n_seen_ == model.n_seen_ or kind is OnlineClassifier
-
-
-def test_held_rows_are_learned_where_passes_end_early():
-    X, y = rows_of()
-    model = OnlineClassifier(passes=9, tol=1.0).fit(X, y)
-    held = len(held_rows(N, 9, None))
-    assert model.n_iter_ == 2
-    assert model.n_seen_ == 2 * (N - held) + held
-
-
-@pytest.mark.parametrize("estimator", [OnlineRegressor, AutoRegressor])
-def test_held_rows_are_learned_by_regressions(estimator):
-    X, y = rows_of()
-    model = estimator(passes=3, shuffle=True, random_state=0).fit(X, y)
-    assert model.n_seen_ == 3 * N - 2 * (N // 10)
-
-
-def test_without_a_calibration_no_rows_are_held_out():
-    X, y = rows_of()
-    model = OnlineClassifier(passes=2, calibration=None).fit(X, y)
-    assert model.n_seen_ == 2 * N
-    assert model.learner_.state["calibration"].tolist() == list(INITIAL_TEMPERATURE)
+@pytest.mark.parametrize("case", SEEN)
+def test_held_rows_are_learned_once(case):
+    estimator, rows, y, n_seen = SEEN[case]
+    model = clone(estimator).fit(rows, y)
+    assert (model.n_seen_, model.n_iter_) == (n_seen, 2 if model.tol else model.passes)
+    if not model.calibration:
+        assert model.learner_.state["calibration"].tolist() == list(INITIAL_TEMPERATURE)
+    elif rows is MIXED:
+        assert not model.learner_.settings.average
