@@ -1,6 +1,5 @@
 """``confidently merge``, and models of streams: names, hashes, classes that appear late."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -30,39 +29,12 @@ def command(*arguments):
     return run([str(argument) for argument in arguments])
 
 
-def results(capsys, *arguments):
-    capsys.readouterr()
-    assert command(*arguments, "--json") == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def of_text(text, **options):
     """A classifier of lines of label and text."""
     with open("lines.txt", "w") as file:
         file.write(text)
     settings = {name: options.pop(name) for name in ("rule", "fit_intercept") if name in options}
     return OnlineClassifier(**settings).fit_stream(open_stream("lines.txt", **options))
-
-
-def test_the_command_merges_as_python_does(here, capsys):
-    result = results(capsys, "merge", "0.cw", "1.cw", "-o", "all.cw")
-    expected, found = merge([load("0.cw"), load("1.cw")]), load("all.cw")
-    for name, array in expected.learner_.state.items():
-        np.testing.assert_array_equal(found.learner_.state[name], array)
-    assert result["rows_seen"] == 400
-    assert result["mistakes"] == sum(part["mistakes"] for part in result["merged"]) == expected.mistakes_
-    assert [part["model"] for part in result["merged"]] == ["0.cw", "1.cw"]
-    assert (result["how"], result["base"], result["model"]) == ("product", None, "all.cw")
-    assert command("evaluate", "all.cw", "0.svm") == command("train", "0.svm", "-q", "--init-model", "all.cw") == 0
-
-
-def test_base(here, capsys):
-    for k in range(2):
-        assert command("train", f"{k}.svm", "-q", "--init-model", "0.cw", "-o", f"on{k}.cw") == 0
-    result = results(capsys, "merge", "on0.cw", "on1.cw", "-o", "all.cw", "--base", "0.cw")
-    assert (result["rows_seen"], result["base"]) == (600, "0.cw")
-    expected = merge([load("on0.cw"), load("on1.cw")], base=load("0.cw"))
-    np.testing.assert_array_equal(load("all.cw").coef_, expected.coef_)
 
 
 def test_labels_that_appear_in_another_order(here):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load, merge
 from confidently.cli.training.loop import TrainingLoop
 from confidently.models.model import Model
 from tests.cli.test_snapshots import decisions
@@ -312,11 +312,13 @@ def expected(model, data, case):
     if case.target == "labels":
         order = np.tile(np.arange(len(classes)), (len(p), 1))
     found = {"set": [classes[[k for k in best if own[k]]].tolist() for best, own in zip(order, sets, strict=True)]}
-    found |= {
-        "proba": [dict(zip(classes.tolist(), row, strict=True)) for row in p.tolist()],
-        "novelty": said("novelty"),
-    }
-    predicted = said("predict")
+    mean, variance = said("margin_distribution")
+    for key, values in (("proba", p), ("margin", mean), ("std", np.sqrt(variance)), ("variance", variance)):
+        rows = values.tolist()
+        found[key] = [dict(zip(classes.tolist(), row, strict=True)) for row in rows] if values.ndim == 2 else rows
+    found["novelty"], predicted = said("novelty"), said("predict")
+    scores = mean if mean.ndim == 2 else (predicted[:, None] == classes).astype(int)
+    found["ranking"] = classes[np.argsort(-scores, axis=1)].tolist()
     if case.target == "labels":
         return found | {"labels": [classes[row == 1].tolist() for row in predicted]}
     left = said("abstain", risk=0.3)
@@ -326,9 +328,12 @@ def expected(model, data, case):
 @each
 def test_predictions_are_those_of_python_in_every_format(folder, tmp_path, name):
     case, data, model = CASES[name], data_of(folder, name), folder / f"{name}.cw"
-    asked = {
-        "numbers": ("--std", "--interval", "0.8", "--novelty"), "labels": ("--proba", "--set", "0.8", "--novelty"),
-    }.get(case.target, ("--proba", "--set", "0.8", "--max-risk", "0.3", "--novelty"))  # fmt: skip
+    asked = ["--std", "--novelty"]
+    if case.target == "numbers":
+        asked += ["--interval", "0.8"]
+    else:
+        asked += ["--proba", "--set", "0.8", "--margin", "--variance", "--ranking"]
+        asked += ["--max-risk", "0.3"] if case.target != "labels" else []
     files = {kind: tmp_path / f"out.{kind}" for kind in ("tsv", "csv", "jsonl", "parquet")}
     for path in files.values():
         assert here("predict", model, data, *asked, "--keep", "a", "-o", path).returncode == 0
@@ -416,6 +421,13 @@ def test_what_is_measured_is_what_is_predicted(folder, name):
             assert (one["rows"], one["error"]) == (own.sum(), pytest.approx((predicted != truth)[own].mean()))
             assert one["coverage"] == pytest.approx(inside[own].mean())
     assert found["set"]["mean_size"] == pytest.approx(np.mean([len(own) for own in wanted["set"]]))
+    together = next(load(model).predict_stream(data, "predict_set", coverage=0.8, by_class=False))
+    options = [*options, "--set-together", "--json"]
+    lines = here("predict", model, data, *options).stdout.splitlines()
+    names = [load(model).classes_[own].tolist() for own in together]
+    assert [sorted(json.loads(line)["set"]) for line in lines] == names != list(map(sorted, wanted["set"]))
+    measured = json.loads(here("evaluate", model, data, *options).stdout)["set"]
+    assert measured["mean_size"] == pytest.approx(together.sum(axis=1).mean())
 
 
 @each
@@ -456,21 +468,27 @@ def test_the_parts_of_an_explanation_add_up(folder, tmp_path, name):
 
 @each
 def test_models_merge_as_in_python_and_in_any_order(folder, tmp_path, name):
-    case = CASES[name]
-    parts = [write(tmp_path / f"{k}.{case.suffix}", case, part) for k, part in enumerate((slice(200), slice(200, N)))]
-    models = [tmp_path / f"{k}.cw" for k in range(2)]
-    if "stack" in name:
-        return  # stacks need a common base: tests of distributed and models
-    for path, model in zip(parts, models, strict=True):
-        train(folder, name, path, "-o", model)
-    found = []
+    case, stack = CASES[name], "stack" in name
+    if name == "stack of numbers":
+        return  # which needs a thousand rows
+    models, found = [tmp_path / f"{k}.cw" for k in range(2)], []
+    base = [folder / f"{name}.cw"] if stack or name == "several classes" else []  # stacks need one
+    for k, model in enumerate(models):
+        part = write(tmp_path / f"{k}.{case.suffix}", case, slice(200 * k, 200 * k + 200))
+        options = ["train", "--init-model", *base] if base else ["train", *case.options, "--no-shuffle"]
+        assert here(*options, part, "-q", "-o", model).returncode == 0
     for order in (models, models[::-1]):
-        done = here("merge", *order, "-o", tmp_path / "all.cw", "--json")
-        assert done.returncode == 0 and json.loads(done.stdout)["rows_seen"] == N, done.stderr
+        done = here("merge", *order, *(["--base", *base] if base else []), "-o", tmp_path / "all.cw", "--json")
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert (result["rows_seen"], result["base"]) == (2 * N if base else N, str(base[0]) if base else None)
+        merge([load(path) for path in order], *map(load, base)).save(tmp_path / "python.cw")
+        assert_same(tmp_path / "python.cw", tmp_path / "all.cw")
         found.append(load(tmp_path / "all.cw"))
     if case.target != "numbers":
-        assert found[0].classes_.tolist() == found[1].classes_.tolist() and found[0].mistakes_ == found[1].mistakes_
-    for quantity in ("coef_", "variance_", "intercept_"):
+        assert found[0].classes_.tolist() == found[1].classes_.tolist()
+        assert np.array_equal(found[0].mistakes_, found[1].mistakes_)
+    for quantity in () if stack else ("coef_", "variance_", "intercept_"):
         by_name = [
             dict(zip(one.features_.names, np.atleast_2d(getattr(one, quantity)).T, strict=False)) for one in found
         ]

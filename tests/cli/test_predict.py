@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from confidently.cli.output.predictions import Abstained, ClassPredictions, Colu
 from confidently.cli.output.writers import writer
 from confidently.data import open_stream
 from confidently.data.features import Strings
-from confidently.data.memory.matrix import as_matrix
 from confidently.models.model import Model
 from tests.command_line import rows
 
@@ -26,46 +24,6 @@ def trained(request, ok, tmp_path):
     path.write_text(rows(200, request.param, d=6))
     ok("train", path, "--rule=arow", "-q", "-o", model)
     return path, model
-
-
-def dense(path, width):
-    with open_stream(path, ignore_labels=True) as stream:
-        found = []
-        for batch in stream:
-            for i in range(len(batch)):
-                row, part = np.zeros(width), batch.rows(i, i + 1)
-                row[part.columns] = part.values
-                found.append(row)
-    return np.array(found)
-
-
-def test_numbers_are_the_learners(ok, trained):
-    path, model_path = trained
-    model = Model.load(model_path)
-    learner, order = model.learner, sorted(range(len(model.classes)), key=lambda k: model.classes[k])
-    names = [str(model.classes[k]) for k in order]
-    X = as_matrix(dense(path, learner.n_features))
-    mean, variance = learner.margin_distribution(X)
-    proba = learner.probabilities(X)
-    found = [json.loads(line) for line in ok("predict", model_path, path, *EVERYTHING, "--json").splitlines()]
-    assert len(found) == 200
-    for i, entry in enumerate(found):
-        if learner.settings.task.name == "binary":
-            assert (entry["margin"], entry["variance"]) == pytest.approx((mean[i], variance[i]))
-            assert entry["std"] == pytest.approx(math.sqrt(variance[i]))
-            assert entry["proba"][str(model.classes[1])] == pytest.approx(proba[i, 1])
-            scores = dict(zip(model.classes, (-mean[i], mean[i]), strict=True))
-        else:
-            assert list(entry["margin"].values()) == pytest.approx(mean[i, order]) and list(entry["proba"]) == names
-            assert list(entry["std"].values()) == pytest.approx(np.sqrt(variance[i, order]))
-            assert list(entry["proba"].values()) == pytest.approx(proba[i, order])
-            scores = dict(zip(model.classes, mean[i], strict=True))
-        ranked = [scores[name] for name in entry["ranking"]]
-        assert ranked == sorted(ranked, reverse=True) and len(ranked) == len(names)
-        if "class" in entry:
-            assert entry["class"] == entry["ranking"][0]
-        else:
-            assert entry["labels"] == [model.classes[k] for k in order if scores[model.classes[k]] > 0]
 
 
 @pytest.mark.parametrize("top", [1, 2, 9])

@@ -15,7 +15,7 @@ NAMES = np.array([f"d{k}" for k in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7)])  # sorted ot
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Digits in random order and sorted, and labels of them as lines of JSON."""
+    """Digits in random order."""
     folder = tmp_path_factory.mktemp("digits")
     X, y = load_digits(return_X_y=True)
     frame = pd.DataFrame(X, columns=[f"p{k}" for k in range(X.shape[1])])
@@ -23,13 +23,6 @@ def files(tmp_path_factory):
     frame.assign(label=NAMES[y]).iloc[order[:1200]].to_csv(folder / "old.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[order[1200:]].to_csv(folder / "new.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[np.tile(order, 2)].to_csv(folder / "twice.csv", index=False)
-    frame.assign(label=X[:, 10]).to_csv(folder / "numbers.csv", index=False)
-    for name, rows in (("old", order[:1200]), ("new", order[1200:])):
-        lines = (
-            {"label": [n for n, has in (("odd", y[k] % 2), ("large", y[k] > 4), ("three", y[k] == 3)) if has], **row}
-            for k, row in zip(rows, frame.iloc[rows].to_dict("records"), strict=True)
-        )
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 
 
@@ -37,27 +30,6 @@ def files(tmp_path_factory):
 def model(files, ok, tmp_path):
     ok("train", files / "old.csv", "--rule", "arow", "-q", "-o", tmp_path / "m.cw")
     return tmp_path / "m.cw"
-
-
-@pytest.fixture
-def labels(files, ok, tmp_path):
-    ok("train", files / "old.jsonl", "--rule", "arow", "-q", "-o", tmp_path / "l.cw")
-    return tmp_path / "l.cw"
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
-    model, data = request.getfixturevalue("model" if kind == "csv" else "labels"), files / f"new.{kind}"
-    options = ("--set", "0.9", "--set-together", "--json")
-    found = [json.loads(line)["set"] for line in ok("predict", model, data, *options).splitlines()]
-    trained = load(model)
-    expected = list(trained.predict_stream(data, "predict_set", coverage=0.9, by_class=False))
-    names = [trained.classes_[own].tolist() for own in np.concatenate(expected)]
-    assert [sorted(own) for own in found] == [sorted(own) for own in names]
-    measured = json.loads(ok("evaluate", model, data, *options))["set"]
-    assert measured["mean_size"] == pytest.approx(np.mean([len(own) for own in names]))
-    by_class = json.loads(ok("evaluate", model, data, "--set", "0.9", "--json"))["set"]
-    assert measured["mean_size"] != by_class["mean_size"]
 
 
 def test_windows_are_of_a_thousand_rows(ok, model, files):
