@@ -179,6 +179,7 @@ def write_more_files(run):
         "strangers.csv": "bought,age,town,day\n" + "yes,old,Lund,a\n" * 20,
         "wrong.json": '{"columns": [{"name": "x", "role": "target", "kind": "number"}]}',
         "odd.csv": "label,class,proba:a,std,proba,x\n" + "a,1,2,3,4,5\nb,2,3,4,5,6\n" * 5,
+        "gaps.csv": "label,class,proba:a,std,proba,x\n" + "a,1,2,3,4,5\n,9,9,9,9,9\nb,2,3,4,5,6\n" * 3,
         "costs.vw": "1:1:0.5 | a\n2:-2:0.5 | b\n",
         "waiting": '{"actions": ["a"], "chosen": "a", "probability": 1}\n',
     }  # fmt: skip

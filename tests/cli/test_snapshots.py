@@ -49,6 +49,7 @@ COMMAND_LINES = {
         "train two.svm -q --rule arow --json --passes 3 --validation few.svm --early-stop --patience 2",
         "train bad.svm --rule arow --on-error skip --classes -1,1",
         "train bad.svm --rule arow --on-error skip --json -q",
+        "train gaps.csv --rule arow --missing-label skip",
         "train two.svm -q --init-model m.cw",
         "train bad.svm",
         "train two.svm --resume -o m.cw",
@@ -79,6 +80,7 @@ COMMAND_LINES = {
         "predict sets.cw few.svm --json --set 0.9",
         "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
         "predict n.bandit visits.csv --actions news,sport", "predict odd.cw odd.csv --keep proba --proba",
+        "predict odd.cw gaps.csv",
         "predict doubt.cw few.svm --max-risk 0.5", "predict doubt.cw few.svm --set 0.6 --json",
     ],
     "evaluate": [
@@ -91,6 +93,7 @@ COMMAND_LINES = {
         "evaluate n.numbers.cw numbers.csv --json",
         "evaluate n.bandit decisions.jsonl --policy greedy", "evaluate n.bandit decisions.jsonl --json",
         "evaluate n.bandit decisions.jsonl --by visitor",
+        "evaluate odd.cw gaps.csv", "evaluate odd.cw gaps.csv --missing-label skip",
     ],
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",

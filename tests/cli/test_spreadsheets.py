@@ -1,8 +1,6 @@
 """The first things that someone does with a spreadsheet: the right answer, a warning, or one clear error."""
 
-import json
 import random
-import shutil
 
 import pytest
 
@@ -23,31 +21,17 @@ def rows(n=400):
         yield "yes" if price + 20 * share > 800 else "no", None if k % 17 == 0 else price, share, way, day
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The same table from a German spreadsheet, with a byte order mark, and as programs write it."""
-    folder = tmp_path_factory.mktemp("tables")
-    found = list(rows())
-    with open(folder / "german.csv", "w", encoding="utf-8-sig", newline="") as file:
-        file.write("label;price;share;way;day\r\n")
-        for label, price, share, way, day in found:
-            cells = (
-                label, "" if price is None else german(price), f"{german(share, 1)} %", f"{german(way)} km",
-                "/".join(day),
-            )  # fmt: skip
-            file.write(";".join(cells) + "\r\n")
-    with open(folder / "plain.csv", "w") as file:
-        file.write("label,price,share,way,day\n")
-        for label, price, share, way, day in found:
-            cells = label, "" if price is None else f"{price:.2f}", f"{share:.1f}", f"{way:.2f}", "-".join(day[::-1])
-            file.write(",".join(cells) + "\n")
-    return folder
-
-
 @pytest.fixture
-def files(folder, tmp_path):
-    for name in ("german.csv", "plain.csv"):
-        shutil.copy(folder / name, tmp_path / name)
+def files(tmp_path):
+    """The same table from a German spreadsheet, with a byte order mark, and as programs write it."""
+    there, here = ["label;price;share;way;day"], ["label,price,share,way,day"]
+    for label, price, share, way, day in rows():
+        cells = ["" if price is None else german(price), f"{german(share, 1)} %", f"{german(way)} km", "/".join(day)]
+        there.append(";".join([label, *cells]))
+        cells = ["" if price is None else f"{price:.2f}", f"{share:.1f}", f"{way:.2f}", "-".join(day[::-1])]
+        here.append(",".join([label, *cells]))
+    (tmp_path / "german.csv").write_bytes("\r\n".join([*there, ""]).encode("utf-8-sig"))
+    (tmp_path / "plain.csv").write_text("\n".join([*here, ""]))
     return tmp_path
 
 
@@ -97,20 +81,3 @@ def test_data_to_predict_may_have_another_delimiter(call, files):
     tabs = files / "tabs.csv"
     tabs.write_text((files / "plain.csv").read_text().replace(",", "\t"))
     assert found == ok(call, "predict", files / "p.cw", tabs, "-q", "--delimiter", "tab")
-
-
-def test_rows_without_a_label(call, files):
-    text = (files / "plain.csv").read_text().splitlines()
-    (files / "without.csv").write_text("\n".join(text[:7] + text[8:]) + "\n")
-    text[7] = text[7][text[7].index(",") :]
-    (files / "gap.csv").write_text("\n".join(text) + "\n")
-    skip = "--missing-label", "skip"
-    source, model = learned(call, files / "m.cw", files / "gap.csv", *skip)
-    assert model == learned(call, files / "n.cw", files / "without.csv")[1] and source["missing_label"] == "skip"
-    assert json.loads(ok(call, "train", files / "gap.csv", "--rule=arow", "-q", "--json", *skip))["skipped"] == 1
-    for command in (["train", "--rule=arow"], ["evaluate", files / "n.cw"]):
-        code, _, err = call(*command, files / "gap.csv", "-q")
-        assert code == 2 and "gap.csv, line 8: the row has no label" in err and "--missing-label skip" in err
-    found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", *skip)
-    assert found == ok(call, "evaluate", files / "n.cw", files / "without.csv", "-q", "--json")
-    assert ok(call, "predict", files / "n.cw", files / "gap.csv", "-q").count("\n") == 400
