@@ -105,13 +105,3 @@ def test_invalid_shares_are_one_error(shares, message):
     X, y = load_digits(n_class=3, return_X_y=True)
     with pytest.raises(ValueError, match=message):
         OnlineClassifier().fit(X, y).predict_proba(X, shares)
-
-
-def test_what_has_no_shares_is_one_error():
-    X, y = load_digits(n_class=3, return_X_y=True)
-    with pytest.raises(ValueError, match="class_shares: calibration=None"):
-        OnlineClassifier(calibration=None).fit(X, y).class_shares(X)
-    labels = OnlineClassifier().fit(X, np.eye(3, dtype=int)[y])
-    for ask in (labels.class_shares, lambda rows: labels.predict_proba(rows, [0.2, 0.3, 0.5])):
-        with pytest.raises(ValueError, match="rows have several labels"):
-            ask(X)

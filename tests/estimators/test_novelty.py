@@ -100,15 +100,6 @@ def test_merged_models_have_counted_the_rows_of_all():
 
 
 @pytest.mark.filterwarnings("ignore:rows are sorted by label")
-@pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor])
-def test_without_a_calibration_nothing_is_known(estimator):
-    X, y = wine()
-    model = estimator(calibration=None).fit(X, y)
-    with pytest.raises(ValueError, match=r"^novelty: calibration=None has calibrated nothing"):
-        model.novelty(X)
-
-
-@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_rows_are_checked():
     X, y = wine()
     model = OnlineClassifier().fit(X, y)

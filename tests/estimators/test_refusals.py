@@ -22,15 +22,27 @@ def rows(tmp_path, monkeypatch):
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n" * 2)
     (tmp_path / "sets.svm").write_text("1,2 1:1\n3 2:1\n 1:1\n")
     (tmp_path / "rows.csv").write_text("label,a\n1,1\n0,2\n")
+    (tmp_path / "one.txt").write_text("a\tone\na\ttwo\n")
 
 
 def known(labels=Y):
     return OnlineClassifier().fit(X, labels)
 
 
-def of_stream(path, **settings):
-    with open_stream(path) as stream:
-        OnlineClassifier(**settings).fit_stream(stream)
+def of_stream(path, kind=OnlineClassifier, targets=False, **settings):
+    """An estimator of a stream, which was trained before; if the stream is refused it stays as it was."""
+    model = kind().fit(X, Y)
+    before = model.coef_.copy()
+    with open_stream(path, targets=targets) as stream:
+        try:
+            return model.set_params(**settings).fit_stream(stream)
+        except ValueError:
+            np.testing.assert_array_equal(model.coef_, before)
+            raise
+
+
+def asked(method, kind=OnlineClassifier):
+    return getattr(kind(calibration=None).fit(X, Y), method)(X)
 
 
 FAR = np.array([0, 2**31 + 5], np.int64)
@@ -53,6 +65,53 @@ REFUSED = {
     ),
     "class weights of label sets": (
         lambda: of_stream("sets.svm", class_weight={1: 2.0}), "class_weight needs one class per row, got multilabel",
+    ),
+    "a stream of one class": (lambda: of_stream("one.txt"), r"one class only \('a'\)"),
+    "passes over a stream": (lambda: of_stream("rows.svm", passes=2), "read once, got passes=2"),
+    "passes over numbers": (lambda: of_stream("rows.svm", OnlineRegressor, True, passes=2), "read once, got passes=2"),
+    "a list of numbers for a stream": (lambda: OnlineRegressor().fit_stream([1, 2]), "expected a stream"),
+    "an unknown rule": (lambda: of_stream("rows.svm", rule="nonsense"), "unknown rule"),
+    "a stream of classes": (lambda: of_stream("rows.svm", OnlineRegressor), "open it with targets=True"),
+    "a stream of numbers": (lambda: of_stream("rows.svm", targets=True), "use OnlineRegressor"),
+    "counts below zero": (
+        lambda: of_stream("rows.svm", OnlineRegressor, True, rule="poisson"),
+        r"rows.svm, line 1, or soon after it: the rule poisson needs targets >= 0",
+    ),
+    "several numbers of files": (
+        lambda: OnlineRegressor().fit(X, np.eye(4, 2)).partial_fit_stream("rows.svm"),
+        "rows of files have one target, the regressor has 2 outputs",
+    ),
+    "probabilities of numbers": (
+        lambda: next(of_stream("rows.svm", OnlineRegressor, True).predict_stream("rows.svm", "predict_proba")),
+        "method",
+    ),
+    "a risk of a file": (
+        lambda: next(of_stream("rows.svm").predict_stream("rows.svm", "abstain", risk=2)),
+        r"risk must be in \(0, 1\), got 2",
+    ),
+    "a coverage of a file": (
+        lambda: next(of_stream("rows.svm").predict_stream("rows.svm", coverage=2)),
+        r"coverage must be in \(0, 1\), got 2",
+    ),
+    **{
+        f"{method} without calibration": (
+            lambda method=method: asked(method), f"^{method}: calibration=None has calibrated nothing",
+        )
+        for method in ("predict_set", "abstain", "novelty", "class_shares")
+    },
+    "novelty of numbers without calibration": (lambda: asked("novelty", OnlineRegressor), "^novelty: calibration=None"),
+    "late labels without calibration": (
+        lambda: OnlineClassifier(calibration=None).fit(X, Y).partial_fit(X, Y, predicted=np.full((4, 2), 0.5)),
+        "partial_fit: calibration=None",
+    ),
+    "late labels before training": (
+        lambda: OnlineClassifier().partial_fit(X, Y, classes=[0, 1], predicted=np.full((4, 2), 0.5)), "not fitted",
+    ),
+    "sets before training": (lambda: OnlineClassifier().predict_set(X), "not fitted"),
+    "abstention before training": (lambda: OnlineClassifier().abstain(X), "not fitted"),
+    "shares of labels": (lambda: known(SETS).class_shares(X), "rows have several labels"),
+    "probabilities by shares of labels": (
+        lambda: known(SETS).predict_proba(X, [0.2, 0.8]), "rows have several labels",
     ),
     "files after arrays": (
         lambda: list(known().predict_stream("rows.csv")), "trained on arrays, which do not define the columns of files",
@@ -91,7 +150,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_calls_that_are_refused(rows, case):
     call, message = REFUSED[case]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()
 
 
@@ -100,9 +159,11 @@ def test_rows_of_files_by_number_are_those_of_arrays(rows):
 
 
 def test_attributes_before_training():
-    for name in ("coef_", "mistakes_", "marginal"):
+    for name in ("coef_", "mistakes_", "alarms_", "marginal"):
         with pytest.raises(AttributeError, match="is not fitted; call fit or partial_fit first"):
             getattr(OnlineClassifier(), name)() if name == "marginal" else getattr(OnlineClassifier(), name)
+    model = OnlineClassifier(calibration=None).fit(X, Y)
+    assert (model.alarms_, model.rows_since_alarm_) == (0, 0)
 
 
 def test_a_river_classifier_of_one_class_is_not_saved(tmp_path):

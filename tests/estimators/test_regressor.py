@@ -11,7 +11,7 @@ from sklearn.metrics import mean_pinball_loss
 
 from confidently import REGRESSION_RULES, OnlineRegressor, Quantile
 from confidently import Ridge as RidgeRule
-from confidently.data import DataWarning
+from confidently.data import DataWarning, open_stream
 from confidently.rules import make_rule
 
 
@@ -251,6 +251,19 @@ def test_the_default_covariance_depends_on_the_number_of_columns():
     model = OnlineRegressor().fit(X, [1.0, 2.0, 3.0])
     assert model.learner_.settings.covariance == "diag"
     model.partial_fit(X, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.long("a thousand columns")
+@pytest.mark.few(1)
+@pytest.mark.parametrize("chunk_bytes", [300, 1 << 20])
+@pytest.mark.parametrize("columns, covariance", [(1000, "full"), (1001, "diag")])
+def test_the_first_rows_choose_the_covariance(tmp_path, columns, covariance, chunk_bytes):
+    first = [f"0.5 {columns}:1\n", *(f"{k % 7} {k % 900 + 1}:1\n" for k in range(999))]
+    (tmp_path / "rows.svm").write_text("".join([*first, "0.5 5000:1\n"]))
+    with open_stream(tmp_path / "rows.svm", targets=True, chunk_bytes=chunk_bytes) as stream:
+        model = OnlineRegressor().fit_stream(stream)
+    assert model.learner_.settings.covariance == covariance
+    assert model.n_features_in_ == 5000
 
 
 def test_progressive_errors_are_those_of_the_predictions_before():

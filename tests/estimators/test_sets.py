@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
 from confidently import AutoClassifier, OnlineClassifier
@@ -25,9 +24,6 @@ def test_what_is_asked_of_files_is_checked(tmp_path):
         names = [f"p{k}" for k in range(X.shape[1])]
         pd.DataFrame(rows, columns=names).assign(label=labels).to_csv(tmp_path / name, index=False)
     model = OnlineClassifier().fit_stream(open_stream(tmp_path / "old.csv", zeros=True, normalize="none"))
-    for asked in ({"method": "abstain", "risk": 2}, {"coverage": 2}):
-        with pytest.raises(ValueError, match=r"(risk|coverage) must be in \(0, 1\), got 2"):
-            next(model.predict_stream(tmp_path / "new.csv", **asked))
     with pytest.warns(DataWarning, match="abstain: every row is left unanswered"):
         assert next(model.predict_stream(tmp_path / "new.csv", "abstain", risk=1e-6)).all()
     with pytest.warns(DataWarning, match="predict_set: sets have every class"):
@@ -52,19 +48,3 @@ def test_every_row_is_left_unanswered_until_enough_answers_were_right():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(DataWarning, match="none of the answers before are known to be wrong in at most 0.01"):
         assert OnlineClassifier(shuffle=True, random_state=0).fit(X, y).abstain(X).all()
-
-
-@pytest.mark.filterwarnings("ignore:rows are sorted by label")
-def test_nothing_is_promised_without_calibration_or_training():
-    X, y = load_iris(return_X_y=True)
-    model = OnlineClassifier(calibration=None)
-    for method in (model.predict_set, model.abstain):
-        with pytest.raises(NotFittedError):
-            method(X)
-    model.fit(X[40:60], y[40:60])
-    for method in (model.predict_set, model.abstain):
-        with pytest.raises(ValueError, match="calibration=None has calibrated nothing"):
-            method(X)
-    assert (model.alarms_, model.rows_since_alarm_) == (0, 0)
-    with pytest.raises(AttributeError, match="not fitted"):
-        _ = OnlineClassifier().alarms_

@@ -53,22 +53,3 @@ def test_weights_of_classes_multiply_those_of_examples(texts):
     y = np.array([label for label, _ in MESSAGES])
     twin = OnlineClassifier().fit(X, y, sample_weight=np.where(y == "spam", 0.25, 1.0))
     np.testing.assert_allclose(weighted.coef_, twin.coef_, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "text", "problem"),
-    [
-        ({}, "a\tone\na\ttwo\n", r"one class only \('a'\)"),
-        ({"passes": 2}, "a\tone\nb\ttwo\n", "read once, got passes=2"),
-        ({"class_weight": "balanced"}, "a\tone\nb\ttwo\n", "needs all labels at once"),
-        ({"rule": "nonsense"}, "a\tone\nb\ttwo\n", "unknown rule"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings, text, problem):
-    classifier = OnlineClassifier().fit_stream(open_stream(texts))
-    before = classifier.coef_.copy()
-    other = tmp_path / "other.txt"
-    other.write_text(text)
-    with pytest.raises(ValueError, match=problem):
-        classifier.set_params(**settings).fit_stream(open_stream(other))
-    assert np.array_equal(classifier.coef_, before) and list(classifier.classes_) == ["ham", "spam"]
