@@ -7,7 +7,6 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from confidently import OnlineClassifier
-from confidently.cli import run
 from confidently.data import open_stream
 from confidently.data.class_order import ClassOrder, sorted_numbers
 
@@ -170,29 +169,10 @@ def test_orders_of_classes():
     assert order == ClassOrder(["b", "c", "a"]) != ClassOrder(["a", "b", "c"])
 
 
-@pytest.mark.parametrize("how", [["--rule", "arow"], []], ids=["one", "stack"])
-def test_of_two_classes_the_second_in_sorted_order_is_positive(how, tmp_path, capsys):
-    X, y = data(300, ["spam", "ham"])
-    file, model = csv(tmp_path / "rows.csv", X, y), tmp_path / "model.cw"
-    assert run(["train", str(file), "--label", "label", "-o", str(model), "-q", *how]) == 0
-    capsys.readouterr()
-    assert run(["predict", str(model), str(file), "--margin", "--proba"]) == 0
-    header, *lines = (line.split("\t") for line in capsys.readouterr().out.splitlines())
-    assert header == ["class", "proba:ham", "proba:spam", "margin"]
-    predicted, _, p, margins = zip(*lines, strict=True)
-    margins = list(map(float, margins))
-    assert list(predicted) == ["spam" if float(of_spam) > 0.5 else "ham" for of_spam in p]
-    assert np.corrcoef(list(map(float, p)), np.tanh(margins))[0, 1] > 0.8
-    row = "a,b,c,d,e\n" + ",".join(map(str, X[0]))
-    assert run(["inspect", str(model), "--row", row, "--json"]) == 0
-    explained = json.loads(capsys.readouterr().out)
-    assert explained["margin"]["for"] == "spam" and explained["margin"]["against"] == "ham"
-    assert explained["margin"]["mean"] == pytest.approx(margins[0], rel=1e-3)
-    assert [entry["name"] for entry in explained["classes"]] == ["ham", "spam"]
-    if how:
-        assert run(["inspect", str(model)]) == 0
-        assert "positive weights favor spam, negative ham" in capsys.readouterr().out
-        assert run(["inspect", str(model), "--json"]) == 0
-        (view,) = json.loads(capsys.readouterr().out)["weights"]
-        first = {entry["feature"]: entry["mean"] for entry in view["top"]}["a"]
-        assert first > 0.5  # the first column is large for spam
+def test_of_two_classes_the_second_in_sorted_order_is_positive(tmp_path, ok):
+    file, model = csv(tmp_path / "rows.csv", *data(300, ["spam", "ham"])), tmp_path / "model.cw"
+    ok("train", file, "--label", "label", "--rule", "arow", "-o", model, "-q")
+    assert "positive weights favor spam, negative ham" in ok("inspect", model)
+    (view,) = json.loads(ok("inspect", model, "--json"))["weights"]
+    first = {entry["feature"]: entry["mean"] for entry in view["top"]}["a"]
+    assert first > 0.5  # the first column is large for spam
