@@ -187,6 +187,12 @@ def as_lines(rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+def post_lines(ask, path, rows):
+    """Send rows, or lines as they are, as NDJSON; return the lines of the answer."""
+    content = rows if isinstance(rows, str | bytes) else as_lines(rows)
+    return lines_of(ask("POST", path, content=content, headers=NDJSON))
+
+
 def teach(ask, rows, first=0, model="m", query=""):
     """Teach rows, pairs of features and label, under the ids r0, r1, ..., and wait until they are learned.
 
@@ -194,8 +200,8 @@ def teach(ask, rows, first=0, model="m", query=""):
     """
     bodies = [{"id": f"r{k}", "features": features, "label": label} for k, (features, label) in enumerate(rows, first)]
     path = f"/v1/models/{model}/learn?wait=learned{query}"
-    answer = ask("POST", path, content=as_lines(bodies), headers=NDJSON)
-    assert [one["status"] for one in lines_of(answer)] == ["learned"] * len(bodies), answer.text[:300]
+    told = post_lines(ask, path, bodies)
+    assert [one["status"] for one in told] == ["learned"] * len(bodies), told[:3]
 
 
 def kind_of(response):
