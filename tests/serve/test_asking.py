@@ -9,8 +9,8 @@ import pytest
 from confidently.serve.model.asking import LEAST_LEVEL, Asking
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings
-from tests.serve.rows import examples, trained
-from tests.serve.running import NDJSON, as_lines, lines_of
+from tests.serve.rows import examples
+from tests.serve.running import post_lines, teach
 
 MODEL = "/v1/models/m"
 TEXT = {"view": "none", "reading": {"text": ["words"]}}
@@ -115,7 +115,7 @@ def test_what_asks_is_the_same_after_a_kill(local, tmp_path, settings):
     lines = [{"features": features, "label": label} for features, label in rows]
 
     def send(server, path, lines):
-        return lines_of(server("POST", f"{MODEL}/{path}", content=as_lines(lines), headers=NDJSON))
+        return post_lines(server, f"{MODEL}/{path}", lines)
 
     def store(first, last):
         send(server, "predict", [{"id": f"p{k}", "features": rows[k][0]} for k in range(first, last)])
@@ -136,23 +136,13 @@ def test_what_asks_is_the_same_after_a_kill(local, tmp_path, settings):
     assert asks(local(server.copy(tmp_path / "killed"))) == before
 
 
-def test_the_model_is_that_of_train_though_rows_are_predicted_before(local, tmp_path):
-    server, rows = local(), stream(700, 4, several=True)
-    server("PUT", MODEL, TEXT | {"multilabel": True, "classes": ["c0", "c1", "c2", "c3"]})
-    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows)
-    server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
-    file = server("GET", f"{MODEL}/file").content
-    assert file == trained(tmp_path, rows, "--multilabel", "--classes=c0,c1,c2,c3", "--view=none", "--text=words")
-
-
 # --- the most probable classes ---------------------------------------------------------------------------------------
 
 
 def test_only_the_most_probable_classes_are_shown(local):
     server, rows = local(), stream(600, 12)
     server("PUT", MODEL, {"reading": {"text": ["words"]}})
-    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows)
-    server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
+    teach(server, rows)
     row = {"features": rows[0][0]}
     whole = server("POST", f"{MODEL}/predict?set=0.9", row).json()
     best = sorted(whole["probability"].items(), key=lambda one: -one[1])
@@ -162,9 +152,7 @@ def test_only_the_most_probable_classes_are_shown(local):
     stored = server("POST", f"{MODEL}/predict?top_k=1", {"id": "q", **row}).json()
     assert list(stored["probability"]) == [whole["label"]]
     assert len(server("GET", f"{MODEL}/examples/q").json()["prediction"]["probability"]) == 12
-    [line] = lines_of(server("POST", f"{MODEL}/predict?top_k=2", content=json.dumps(row), headers=NDJSON))
+    [line] = post_lines(server, f"{MODEL}/predict?top_k=2", [row])
     assert list(line["probability"].items()) == best[:2]
     several = server("POST", f"{MODEL}/predict?top_k=500", {"instances": [row, {"features": 7}]}).json()["predictions"]
     assert list(several[0]["probability"].items()) == best and several[1]["status"] == 422
-    for wrong in ("0", "-1", "x", "1.5", "10001"):
-        assert server("POST", f"{MODEL}/predict?top_k={wrong}", row).status_code == 422

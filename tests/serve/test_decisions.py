@@ -6,20 +6,17 @@ import threading
 import numpy as np
 import pytest
 
-from confidently.bandits import Action, Actions, flat
+from confidently.bandits import Action, Actions
 from confidently.bandits.policies import DEFAULT_POLICY, POLICIES, make_policy
-from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
-from confidently.serve.model.deciding import Offered, Situation, decide, shares
+from confidently.serve.model.deciding import shares
 from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.model.settings import Deciding
-from confidently.serve.model.version import Version
 from confidently.serve.waiting import Limits
 from tests.serve.running import NDJSON, as_lines, lines_of, wait_until
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
-OFFERED = [Action(id) for id in ACTIONS]
 LIKES = {"reader": "news", "fan": "sport"}
 
 
@@ -57,24 +54,6 @@ def teach(one, n=200, begun=0):
         assert rewarded(one, f"d{k}", float(found["chosen"] == LIKES[who])).json()["status"] == "learned"
 
 
-def test_features_of_actions_say_something_about_new_ones(local):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions", "arms": "shared"})
-    for k in range(120):
-        actions = [{"id": f"a{k}-{j}", "features": {"kind": kind}} for j, kind in enumerate(("red", "blue"))]
-        found = decided(one, f"d{k}", actions=actions)
-        rewarded(one, f"d{k}", float(found["chosen"].endswith("-1")))
-    new = [{"id": "x", "features": {"kind": "red"}}, {"id": "y", "features": {"kind": "blue"}}]
-    assert decided(one, "new", actions=new)["probabilities"]["y"] > 0.95
-
-
-def test_a_new_action_is_less_certain_than_the_others(shop):
-    teach(shop, 60)
-    decided(shop, "new", {"who": "fan"}, [*ACTIONS, "music"])
-    stored = decision(shop, "new")
-    assert stored.variance[3] > max(stored.variance[:3])
-
-
 def decision(one, id):
     """What the log keeps of a decision."""
     [hosted] = one.engine.hosted.values()
@@ -83,28 +62,6 @@ def decision(one, id):
 
 
 # --- what is decided -------------------------------------------------------------------------------------------------
-
-
-def test_a_decision_follows_from_the_log(shop, tmp_path):
-    """Each one is made again from nothing but the rows before it, bit by bit."""
-    teach(shop, 80)
-    shop("POST", "/v1/snapshot")
-    [hosted] = shop.engine.hosted.values()
-    stored = hosted.live.stored
-    again = Version("shop", stored, tmp_path / "again")
-    basis = Basis(hosted.number, stored.number, 0, NO_EDITS)
-    rows = shop.engine.writer.write(lambda log, request: log.taught(basis, 0, 1000))
-    kept = shop.engine.writer.write(lambda log, request: [log.find(hosted.number, f"d{k}") for k in range(80)])
-    for k, one in enumerate(kept):
-        before = decided_in(one.note)
-        again.learn_stored([row for row in rows if again.cursor < row.seq <= before.seq]) if before.seq else None
-        context, offered = json.loads(bytes(before.asked))["context"], Offered(ACTIONS, [b"{}"] * 3, OFFERED)
-        line, asked = json.dumps(context).encode(), bytes(before.asked)
-        situation = Situation(f"d{k}", line, b"{}", flat(context), offered, np.arange(3), 0, False, asked)
-        found = decide(again.model, 1, again.model.seq, situation)
-        assert found.chosen == before.chosen
-        for name in ("probabilities", "mean", "variance"):
-            assert np.array_equal(getattr(found, name), getattr(before, name))
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -131,17 +88,6 @@ def test_an_apprentice_takes_the_baseline_and_learns(local):
         rewarded(one, f"d{k}", 1.0 + k % 2)
     assert decided(one, "last", baseline="games")["reward"] < decided(one, "other", baseline="sport")["reward"]
     assert found["would"] in ACTIONS
-
-
-def test_slots_get_different_actions(shop):
-    teach(shop, 60)
-    slots = [{"id": "top"}, {"id": "side", "excluded": ["games"]}]
-    found = decided(shop, "page", {"who": "fan"}, slots=slots)
-    assert [one["id"] for one in found["slots"]] == ["page/top", "page/side"]
-    assert len({one["chosen"] for one in found["slots"]}) == 2
-    assert "games" not in found["slots"][1]["probabilities"]
-    assert rewarded(shop, "page/side", 1.0).status_code == 200
-    assert decided(shop, "page", {"who": "fan"}, slots=slots) == found
 
 
 def test_a_decision_that_the_log_cannot_take_is_refused(local):

@@ -5,8 +5,6 @@ import pytest
 from confidently.serve.model.served import ROWS_FOR_PRODUCTS, ServedModel
 from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, made, trained
-from tests.serve.running import kind_of, lines_of, teach, wait_until
-from tests.serve.test_set_aside import FAR, FAR_OPTIONS, MODEL, TINY
 
 
 @pytest.mark.long("a stack of 1,100 rows")
@@ -20,23 +18,6 @@ def test_a_stack_that_learns_row_by_row_is_that_of_train(tmp_path):
     assert any(member.by_products for member in model.stream.learner.members if hasattr(member, "by_products"))
     model.model().save(tmp_path / "served.cw")
     assert (tmp_path / "served.cw").read_bytes() == trained(tmp_path, rows, "--auto")
-
-
-def test_a_row_that_is_refused_is_told_at_once(local, tmp_path):
-    """In the middle of a block, too, and counted; what others are told of rows before it is true."""
-    server = local()
-    server("PUT", MODEL, FAR | {"covariance": "full"})
-    rows = [(features, "spam" if label == "spam" else "ham") for features, label in made(40, "numbers")]
-    teach(server, rows[:20], 0)
-    assert server("GET", MODEL).json()["rows"] == 20
-    answer = server("POST", f"{MODEL}/learn?wait=learned", {"id": "tiny", **TINY})
-    assert (answer.status_code, kind_of(answer)) == (422, "set-aside")
-    teach(server, rows[20:], 20)
-    facts = server("GET", MODEL).json()
-    assert (facts["rows"], facts["refused"], facts["waiting"]) == (40, 1, 0)
-    wait_until(lambda: [one["id"] for one in lines_of(server("GET", f"{MODEL}/set-aside"))] == ["tiny"])
-    file = server("GET", f"{MODEL}/file").content
-    assert file == trained(tmp_path, rows, *FAR_OPTIONS, "--covariance=full")
 
 
 @pytest.mark.parametrize(("d", "least"), [(10, 1), (120, ROWS_FOR_PRODUCTS)])

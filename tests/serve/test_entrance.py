@@ -15,7 +15,7 @@ from confidently.serve import Client
 from confidently.serve.http.app import make_app
 from confidently.serve.http.entrance import SANE_ID, Access, AccessLog, Entrance
 from confidently.serve.http.tokens import Guard, read_tokens
-from tests.serve.running import COMMAND, PATIENCE, lines_of, not_served, threaded, wait_until
+from tests.serve.running import COMMAND, PATIENCE, not_served, threaded, wait_until
 from tests.serve.test_connections import HEAD, problem_in, received
 from tests.serve.test_network import FIRST, connected, row
 from tests.serve.test_tokens import bearer, token_file
@@ -217,13 +217,3 @@ def test_cookies_and_the_description_know_the_path(below):
     assert answer.status_code == 200
     assert "Path=/team/learn/;" in answer.headers["set-cookie"] and "Secure" in answer.headers["set-cookie"]
     assert server("GET", "/openapi.json").json()["servers"] == [{"url": "https://example.org/team/learn"}]
-
-
-def test_a_client_takes_an_address_with_a_path(tmp_path):
-    with threaded(tmp_path / "served", "--public-url", "http://localhost/team/learn") as server:
-        with Client(f"{server.url}/team/learn/", "m") as client:
-            client.create(view="none")
-            client.learn_many([{"features": {"a": k}, "label": "ab"[k % 2]} for k in range(10)])
-            assert len(list(client.examples())) == 10
-        with server.client() as client:
-            assert len(lines_of(client.get(f"{FIRST}/examples"))) == 10

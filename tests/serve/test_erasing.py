@@ -14,6 +14,7 @@ from confidently.serve.work import listing
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.models import create
 from confidently.serve.work.versions import train_again
+from tests.serve.running import teach as teach_over_http
 from tests.serve.running import wait_until
 from tests.serve.test_rebuild import ask, model_file, teach
 from tests.serve.test_rebuild import trained as trained_on_export
@@ -85,25 +86,30 @@ def test_nobody_gets_an_erased_row_before_it_is_overwritten(local, monkeypatch):
 def test_no_file_of_the_log_has_what_was_erased(local, tmp_path):
     """While the server runs, too: of short rows and of long ones, learned, predicted, labelled and answered."""
     server, secret = local(), "4711-secret"
-    server("PUT", MODEL, {"view": "none", "reading": {"drop": ["name"]}})
-    rows = {"short": secret, "long": f"{secret} " * 2000}
+    server("PUT", MODEL, {"view": "none"})
+    rows = {"short": secret, "..": f"{secret} " * 2000}
     for id, name in rows.items():
         row = {"id": id, "features": {"a": 1, "name": name}, "label": "ham"}
         assert server("POST", f"{MODEL}/learn?wait=learned", row).status_code == 200
         row = {"id": f"p-{id}", "features": {"a": 2, "name": name}}
         assert server("POST", f"{MODEL}/predict", row).status_code == 200
-    assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "p-long", "label": "spam"}).status_code == 200
+    assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "p-..", "label": "spam"}).status_code == 200
 
     def found():
-        return [path.name for path in (tmp_path / "served").glob("events.db*") if secret.encode() in path.read_bytes()]
+        files = [path for path in (tmp_path / "served").rglob("*") if path.is_file()]
+        return {path.suffix == ".cw" for path in files if secret.encode() in path.read_bytes()}
 
     assert found()
     for id in rows:
-        assert server("DELETE", f"{MODEL}/examples/{id}").status_code == 200
+        erased = server("DELETE", f"{MODEL}/examples/{id.replace('.', '%2E')}")
+        assert erased.status_code == 200 and "keeps what it learned" in erased.json()["influence"]
         assert server("DELETE", f"{MODEL}/examples/p-{id}").status_code == 200
-    assert found() == []
+    assert found() == {True}, "models know the names of features"
+    teach_over_http(server, [({"a": 1}, "ham"), ({"a": 2}, "spam")])
+    assert server("POST", f"{MODEL}/rebuild?wait=live").status_code == 200
+    assert found() == set()
     server.stop()
-    assert found() == []
+    assert found() == set()
 
 
 def test_a_row_that_is_erased_during_a_rebuild(engine, tmp_path, monkeypatch, capsys):

@@ -168,16 +168,6 @@ def test_label_sets_go_there_and_back(model):
         assert shown(model) == before
 
 
-@pytest.mark.parametrize("model", [{"task": "numbers"}], indirect=True)
-def test_numbers_are_no_choices(model):
-    for call in (
-        model.label_studio_tasks, model.prodigy_records, lambda: model.import_label_studio([task("x")]),
-        lambda: model.import_prodigy([{"text": "x"}]),
-    ):  # fmt: skip
-        with pytest.raises(ServerError, match="predicts numbers; choices are classes"):
-            call()
-
-
 def test_a_body_may_be_one_array(served, model):
     path = "/v1/models/m/exchange/label-studio"
     with served.client() as client:

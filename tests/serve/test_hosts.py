@@ -56,5 +56,7 @@ def test_a_connection_lives_on_after_a_fault_of_the_server(server, caplog):
             one.sendall(request_of(path, {"unread": 1}, "GET"))
             answer = answer_from(one)
             assert answer.startswith(b"HTTP/1.1 %d " % status) and b"connection: close" not in answer
+            assert status == 200 or problem_in(answer) == "internal"
+            assert b"Traceback" not in answer and b".py" not in answer, "a fault tells nothing of the server"
     faults = [record for record in caplog.records if record.exc_info]
     assert len(faults) == 2 and "AttributeError" in caplog.text

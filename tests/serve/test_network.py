@@ -78,21 +78,6 @@ def test_a_thousand_idle_connections(apart):
         assert apart.stop() == 0
 
 
-@pytest.mark.long("waits between the bytes")
-def test_a_body_that_comes_byte_by_byte(server):
-    with connected(server) as slow:
-        content = request_of(f"{FIRST}/learn", row("slow"))
-        head, body = content[:-20], content[-20:]
-        slow.sendall(head)
-        with server.client() as client:
-            for k in range(len(body)):
-                slow.sendall(body[k : k + 1])
-                time.sleep(0.05)
-                assert client.post(f"{FIRST}/learn", json=row(f"m-{k}")).status_code == 200
-        assert b"200 OK" in slow.recv(4096)
-    assert "slow" in ids(server)
-
-
 def test_a_connection_that_is_cut_between_commit_and_answer(server):
     """The row is learned, nobody was told, and the same id sent again gets the first answer."""
     for k in range(30):

@@ -9,45 +9,20 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from confidently import load
-from confidently.cli import run
-from confidently.models.model import Model
-from confidently.serve import Client
 from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
 from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import Version
-from confidently.serve.problems import Problem
-from tests.serve.rows import examples, numbered, trained
-from tests.serve.running import NDJSON, as_lines, lines_of, threaded, wait_until
+from tests.serve.rows import examples, numbered
+from tests.serve.running import NDJSON, as_lines, lines_of, wait_until
 
 MODEL = "/v1/models/m"
 
 
 def settings_of(**settings):
     return ModelSettings(task="numbers", **settings)
-
-
-def test_before_the_first_row_there_is_no_number_and_no_model():
-    for auto in (False, True):
-        model = ServedModel(settings_of(auto=auto))
-        assert model.answers([b'{"a":1}'])[0][:4] == (None, None, None, True)
-        with pytest.raises(Problem, match="no row was learned yet"):
-            model.model()
-        assert (model.order[0], model.classes) == (0, [])
-
-
-# --- settings --------------------------------------------------------------------------------------------------------
-
-
-def test_defaults_that_are_named_are_the_same_settings(local):
-    """The log of an older version has none of them."""
-    for task, rule, covariance in (("classes", "arow", "diag"), ("numbers", "ridge", "auto")):
-        named = ModelSettings(task=task, rule=rule, covariance=covariance)
-        assert canonical(named) == canonical(ModelSettings(task=task))
-    assert canonical(ModelSettings()) == b"{}"
-    assert canonical(ModelSettings(task="numbers", rule="arow")) != canonical(ModelSettings(task="numbers"))
 
 
 # --- over HTTP -------------------------------------------------------------------------------------------------------
@@ -132,23 +107,8 @@ def test_a_number_that_comes_later(local):
     assert (last["label"], last["features"]) == (7.25, {"a": 1.0})
 
 
-def test_a_fraction_is_no_class(local):
+def test_numbers_without_a_calibration_have_intervals(local):
     server = local()
-    server("PUT", MODEL, {})
-    answer = server("POST", f"{MODEL}/learn", {"features": {"a": 1}, "label": 1.5})
-    assert answer.status_code == 422 and "is not a class" in answer.json()["detail"]
-    assert '"task": "numbers"' in answer.json()["detail"] and answer.json()["pointer"] == "/label"
-    server("POST", f"{MODEL}/learn", {"id": "r", "features": {"a": 1}, "label": 1.0})
-    again = server("POST", f"{MODEL}/learn", {"id": "r", "features": {"a": 1}, "label": 1})
-    assert again.status_code == 200, "1.0 and 1 are the same class"
-
-
-def test_numbers_have_no_risk(local):
-    server = local()
-    server("PUT", MODEL, {"task": "numbers", "calibration": "none"})
-    for asked, told in (("max_risk=0.1", "not right or wrong"), ("novelty=true", '"calibration": "none"')):
-        answer = server("POST", f"{MODEL}/predict?{asked}", {"features": {"a": 1}})
-        assert answer.status_code == 422 and told in answer.json()["detail"]
     learned(server, numbered(100), calibration="none")
     found = server("POST", f"{MODEL}/predict?set=0.5", {"features": {"a": 1}}).json()
     assert found["interval"][0] < found["label"] < found["interval"][1]
@@ -237,31 +197,6 @@ def test_an_explanation_adds_up(local, settings, kind):
 # --- a model's life --------------------------------------------------------------------------------------------------
 
 
-def rebuilt(server):
-    version = server("POST", f"{MODEL}/rebuild").json()["version"]
-    wait_until(lambda: server("GET", MODEL).json()["version"] == version)
-
-
-@pytest.mark.long("1,200 rows, trained three times")
-@pytest.mark.parametrize("settings", [{}, {"auto": True}])
-def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
-    server, rows = local(), numbered(1200, "prices")
-    learned(server, rows[:600], **settings)
-    server.stop()
-    server = local()
-    learned(server, rows[600:], **settings)
-    before = server("GET", f"{MODEL}/file").content
-    options = [] if settings else ["--rule", "ridge"]
-    assert before == trained(tmp_path, rows, "--regression", *options)
-    rebuilt(server)
-    assert server("GET", f"{MODEL}/file").content == before
-    server.stop()
-    server = local()
-    assert server("GET", f"{MODEL}/file").content == before
-    server.stop()
-    assert run(["serve", str(tmp_path / "served"), "--check"]) == 0
-
-
 def test_a_shadow_of_numbers_is_measured_beside_the_model(local):
     server, rows = local(), numbered(300, "mixed")
     learned(server, rows)
@@ -290,24 +225,6 @@ def test_a_row_that_cannot_be_learned_is_set_aside(local):
     [aside] = lines_of(server("GET", f"{MODEL}/set-aside"))
     assert aside["id"] == "neg" and aside["label"] == -2 and aside["reason"]
     assert server("GET", MODEL).json()["rows"] == 1 and server("GET", MODEL).json()["refused"] == 1
-
-
-@pytest.mark.long("two trainings, one of a stack")
-@pytest.mark.parametrize("options", [("--rule", "ridge"), ()])
-def test_an_uploaded_regression_continues(local, tmp_path, options):
-    rows, server = numbered(400, "mixed"), local()
-    start = trained(tmp_path, rows[:250], "--regression", *options)
-    answer = server("PUT", f"{MODEL}/file", content=start)
-    assert answer.status_code == 201 and answer.json()["task"] == "numbers"
-    assert server("GET", f"{MODEL}/file").content == start
-    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows[250:])
-    server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
-    (tmp_path / "start.cw").write_bytes(start)
-    again = trained(tmp_path, rows[250:], "--init-model", str(tmp_path / "start.cw"))
-    assert server("GET", f"{MODEL}/file").content == again
-    server.stop()
-    server = local()
-    assert server("GET", f"{MODEL}/file").content == again
 
 
 @pytest.mark.long("2,400 rows of a stack")
@@ -341,23 +258,6 @@ def test_people_are_asked_for_numbers(local, monkeypatch):
     assert errors and shown["random"] == {"answers": len(errors), "mae": pytest.approx(sum(errors) / len(errors))}
     server.stop()
     assert local()("GET", f"{MODEL}/metrics").json()["labelling"]["random"] == shown["random"]
-
-
-def test_the_client(tmp_path):
-    rows = numbered(300, "mixed")
-    with threaded(tmp_path / "served") as server, Client(server.url, "m") as model:
-        assert model.create(task="numbers")["task"] == "numbers"
-        model.learn_many({"features": features, "label": label} for features, label in rows[:-1])
-        model.learn(*rows[-1], wait=True)
-        found = model.predict({"a": 1.0, "b": 0.5}, "q", coverage=0.8)
-        assert found["interval"][0] < found["label"] < found["interval"][1]
-        [again] = model.predict_many([{"features": {"a": 1.0, "b": 0.5}}], coverage=0.8)
-        assert again | {"id": "q"} == found
-        model.label("q", 2.5)
-        assert model.metrics()["mae"] > 0
-        assert [row["label"] for row in model.examples()][-1] == 2.5
-        model.download(tmp_path / "m.cw")
-    assert Model.load(tmp_path / "m.cw").learner.task.regression
 
 
 def test_limits_that_are_infinite_are_null_and_bounds_hold(local):

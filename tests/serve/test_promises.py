@@ -287,7 +287,7 @@ class Rows(Promises):
         query = "" if batch is None else f"&batch={quoted(batch)}"
         return self.server("POST", f"{MODEL}/{path}wait=learned{query}", body)
 
-    @rule(id=IDS, features=FEATURES, label=LABELS, weight=st.sampled_from([1.0, 1.0, 2.5]), batch=BATCHES)
+    @rule(id=IDS, features=FEATURES, label=LABELS, weight=st.sampled_from([1.0, 1.0, 2.5, 0.5]), batch=BATCHES)
     def learn(self, id, features, label, weight, batch):
         log, before, label = self.log, self.log.last_label(id), self.as_label(label)
         answer = self.send("learn?", {"id": id, "features": features, "label": label, "weight": weight}, batch)

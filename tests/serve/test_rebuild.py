@@ -142,29 +142,3 @@ def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_pa
     assert hosted.model.stream.learner.n_seen == hosted.metrics.rows == 46
     assert engine.waiting.rows == engine.waiting.size == 0
     engine.stop()
-
-
-@pytest.mark.long("3,000 rows, trained three times")
-def test_rows_that_come_in_meanwhile_are_learned_once(tmp_path, capsys):
-    engine = Engine(tmp_path / "served")
-    engine.start()
-    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
-    hosted = engine.find("m")
-    teach(engine, hosted, range(3000))
-    done = threading.Event()
-
-    def more():
-        k = 3000
-        while not done.is_set():
-            teach(engine, hosted, range(k, k + 7))
-            k += 7
-
-    thread = threading.Thread(target=more)
-    thread.start()
-    for _ in range(3):
-        rebuilt(engine, hosted)
-    done.set()
-    thread.join()
-    rows, _ = ask(engine, export(hosted, 0, 100_000))
-    assert hosted.model.stream.learner.n_seen == len(rows) == hosted.metrics.rows
-    engine.stop()

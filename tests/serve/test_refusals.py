@@ -53,6 +53,7 @@ REQUESTS = {
             "text=", f"text={'x' * 257}", "state=lost", "outcome=maybe", "since=-1", "until=soon", "before=0",
             "limit=0", "limit=201", "labels=ham",
         )),
+        "numbers/exchange/label-studio", "numbers/exchange/prodigy",
         "m/queue?n=0", "m/queue?n=101", "m/queue?n=x", f"m/queue?labeller={'x' * 65}",
         "m/queue?" + "&".join(f"hold=q{k}" for k in range(101)),
         *(f"shop/evaluate?{query}" for query in (

@@ -1,9 +1,7 @@
 """Rows over HTTP: predict, learn, label, correct, park, erase, export; every id is used once."""
 
 import json
-import random
 import threading
-from urllib.parse import quote
 
 import pytest
 
@@ -70,16 +68,6 @@ def test_a_row_that_is_sent_again_is_not_called_learned_before_it_is(spam):
     wait_until(lambda: spam("POST", "/learn?wait=learned", sent).json()["status"] == "learned")
 
 
-def test_weights_are_learned_and_exported(spam, tmp_path):
-    rows, chance = made(30), random.Random(1)
-    weights = [chance.choice([0.0, 0.5, 1.0, 2.5]) for _ in rows]
-    for k, ((features, label), weight) in enumerate(zip(rows, weights, strict=True)):
-        given = row(f"m-{k}", label, **features) | {"weight": weight}
-        assert spam("POST", "/learn?wait=learned", given).json()["status"] == "learned"
-    assert [weight for *_, weight in exported(spam)] == weights
-    assert spam("GET", "/file").content == trained(tmp_path, rows, "--view", "none", weights=weights)
-
-
 @pytest.mark.parametrize(
     "features",
     [
@@ -130,8 +118,6 @@ def test_several_instances_are_answered_in_their_order_and_a_bad_one_alone(spam)
     found = spam("POST", "/predict", {"instances": instances}).json()["predictions"]
     assert [one.get("label", one.get("status")) for one in found] == ["ham", 422, "spam"]
     assert found[1]["pointer"] == "/instances/1/features"
-    for body in ({}, {"features": {}, "instances": instances}, {"instances": []}):
-        assert kind_of(spam("POST", "/predict", body)) == "invalid-body"
 
 
 # --- many rows -------------------------------------------------------------------------------------------------------
@@ -168,8 +154,6 @@ def test_the_export_goes_on_after_a_row(spam):
     assert [one["id"] for one in first + rest] == [f"m-{k}" for k in range(7)]
     assert set(first[0]) == {"seq", "id", "features", "label", "weight", "time"}
     assert lines_of(spam("GET", "/examples?after=999")) == []
-    for query in ("after=-1", "after=x", "limit=0", "after=99999999999999999999"):
-        assert kind_of(spam("GET", f"/examples?{query}")) == "invalid-parameter"
 
 
 def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
@@ -180,30 +164,6 @@ def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
         assert spam("DELETE", f"/examples/m-{k}").status_code == 200
     assert [one["id"] for one in lines_of(spam("GET", "/examples"))] == ["m-0", "m-4", "m-5", "m-6"]
     assert [one["id"] for one in lines_of(spam("GET", "/examples?limit=3"))] == ["m-0", "m-4", "m-5"]
-
-
-@pytest.mark.parametrize("id", ["a/b?c#d é <b>", ".."])
-def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
-    secret = "xylophone-4711-" + "s" * 300
-    spam("POST", "/learn", row(id, a=secret))
-    spam("POST", "/learn", row("other"))
-    folder = tmp_path / "served"
-
-    def found():
-        return [path.name for path in folder.rglob("*") if path.is_file() and b"xylophone" in path.read_bytes()]
-
-    assert found()
-    address = "/examples/" + quote(id, safe="").replace(".", "%2E")
-    erased = spam("DELETE", address)
-    assert erased.status_code == 200
-    assert "keeps what it learned" in erased.json()["influence"]
-    assert not [name for name in found() if not name.endswith(".cw")], "models know the names of features"
-    assert spam("POST", "/rebuild?wait=live").status_code == 200
-    assert found() == []
-    assert [id for id, *_ in exported(spam)] == ["other"]
-    assert kind_of(spam("POST", "/labels", {"id": id, "label": "ham"})) == "expired"
-    assert kind_of(spam("POST", "/learn", row(id))) == "other-content"
-    assert kind_of(spam("DELETE", "/examples/nothing")) == "unknown-id"
 
 
 def test_a_prediction_expires_and_its_row_may_come_again(local, moved):

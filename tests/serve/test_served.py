@@ -91,12 +91,19 @@ def test_of_several_labels_the_least_certain_one_counts():
     assert len({one.ask for one in found}) == 2
 
 
-def test_before_the_first_row_there_is_no_label_and_no_model():
-    model = ServedModel(ModelSettings())
+NUMBERS = {"task": "numbers"}
+
+
+@pytest.mark.parametrize(("settings", "first"), [
+    ({}, (None, {})), (NUMBERS, (None, None, None)), (NUMBERS | {"auto": True}, (None, None, None))
+], ids=str)  # fmt: skip
+def test_before_the_first_row_there_is_no_label_and_no_model(settings, first):
+    model = ServedModel(ModelSettings(**settings))
     [answer] = model.answers([b'{"a":1}'])
-    assert (answer.label, answer.probability, answer.ask) == (None, {}, True)
+    assert answer[: len(first)] == first and answer.ask
     with pytest.raises(Problem, match="no row was learned yet"):
         model.model()
+    assert (model.order[0], model.classes) == (0, [])
 
 
 def test_one_class_only_is_always_the_answer():

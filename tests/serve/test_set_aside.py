@@ -161,9 +161,9 @@ def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_
 # --- set aside -------------------------------------------------------------------------------------------------------
 
 
-def filled(server, n=60, every=20):
+def filled(server, n=60, every=20, **settings):
     """Teach rows, some of which the model cannot learn; return the numbers of the events of these."""
-    assert server("PUT", MODEL, FAR).status_code == 201
+    assert server("PUT", MODEL, FAR | settings).status_code == 201
     aside = []
     for k, (features, label) in enumerate(made(n, "numbers")):
         body = {"id": f"r{k}", "features": features, "label": "spam" if label == "spam" else "ham"}
@@ -183,9 +183,11 @@ def listed(server):
     return lines_of(server("GET", f"{MODEL}/set-aside"))
 
 
-def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_path, ok, monkeypatch):
-    server = local()
-    aside = filled(server)
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_path, ok, monkeypatch, covariance):
+    """In the middle of a block of rows, too, as dense covariances learn them."""
+    server, options = local(), [*FAR_OPTIONS, f"--covariance={covariance}"]
+    aside = filled(server, covariance=covariance)
     wait_until(lambda: len(listed(server)) == len(aside))
     assert [(one["event"], one["features"], one["label"]) for one in listed(server)] == [
         (seq, TINY["features"], TINY["label"]) for seq in aside
@@ -206,7 +208,7 @@ def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_
     file = server("GET", f"{MODEL}/file").content
     server.stop()
     lines = ok("serve", tmp_path / "served", "--export", "m").splitlines()
-    assert trained(tmp_path, lines, *FAR_OPTIONS) == file
+    assert trained(tmp_path, lines, *options) == file
     again = local()
     assert again("GET", f"{MODEL}/file").content == file
     assert again("GET", MODEL).json()["refused"] == len(aside)

@@ -51,28 +51,3 @@ def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatc
     again.start()
     assert model_file(again, again.find("m"), tmp_path / "again.cw") == expected
     again.stop()
-
-
-def test_two_snapshots_are_kept_so_that_one_may_be_damaged(local, tmp_path):
-    """An erased row is in the models of both, and in the log no more."""
-    server = local()
-    server("PUT", MODEL, {"view": "none"})
-
-    def learn(numbers):
-        for k in numbers:
-            body = {"id": f"r{k}", "features": {"a": k % 5, f"b{k % 3}": 1}, "label": "xy"[k % 2]}
-            assert server("POST", f"{MODEL}/learn?wait=learned", body).status_code == 200
-        assert server("POST", "/v1/snapshot").status_code == 200
-
-    learn(range(6))
-    learn(range(6, 12))
-    assert server("DELETE", f"{MODEL}/examples/r3").status_code == 200
-    learn(range(12, 20))
-    file = server("GET", f"{MODEL}/file").content
-    server.stop()
-    newest, before = snapshots.snapshots(next((tmp_path / "served" / "models").glob("*/*")))
-    assert snapshots.number_of(before) < snapshots.number_of(newest)
-    newest.write_bytes(newest.read_bytes()[:-20])
-    again = local()
-    assert again("GET", f"{MODEL}/file").content == file
-    assert any(f"{newest.name} cannot be used" in line and "the one before is loaded" in line for line in again.told)
