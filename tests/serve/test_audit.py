@@ -1,17 +1,16 @@
 """The audit log: who has taught, changed or deleted what; its size, and what a kill or a full disk leaves of it."""
 
-import json
 from itertools import count
 
 import pytest
 
 from confidently.serve.http.api import ROUTES
-from confidently.serve.http.tokens import Guard, new_token, read_tokens
+from confidently.serve.http.tokens import Guard, read_tokens
 from confidently.serve.log import audit
 from confidently.serve.log.audit import FILE, KEPT, Audit
-from tests.serve.running import NDJSON, lines_of, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
 from tests.serve.test_network import FIRST, row
-from tests.serve.test_tokens import bearer
+from tests.serve.test_tokens import bearer, token_file
 
 
 def without_times(entries):
@@ -21,9 +20,8 @@ def without_times(entries):
 @pytest.fixture
 def audited(local, tmp_path):
     """A server, and the headers of two tokens: of ann for all models, of bob for those of his team."""
-    made = [new_token("ann", "predict,learn,label,admin"), new_token("bob", "learn,admin", "team-*")]
-    (tmp_path / "tokens").write_text("".join(f"{line}\n" for _, line in made))
-    return local(guard=Guard(read_tokens(tmp_path / "tokens"))), *(bearer(token) for token, _ in made)
+    path, made = token_file(tmp_path, ("ann", "predict,learn,label,admin"), ("bob", "learn,admin", "team-*"))
+    return local(guard=Guard(read_tokens(path))), *map(bearer, made)
 
 
 def entries_of(server, headers, query=""):
@@ -38,7 +36,7 @@ def test_it_tells_who_taught_changed_and_deleted_what(audited):
     server("PUT", "/v1/models/team-a", {}, headers=bob)
     for k in range(3):
         server("POST", f"{FIRST}/learn", row(f"m-{k}"), headers=ann)
-    lines = "".join(json.dumps(one) + "\n" for one in (row("t-1"), {"features": 7, "label": "x"}, row("t-2")))
+    lines = as_lines([row("t-1"), {"features": 7, "label": "x"}, row("t-2")])
     server("POST", "/v1/models/team-a/learn?wait=learned", content=lines, headers=bob | NDJSON)
     server("POST", f"{FIRST}/predict", {"id": "p", "features": {"a": 1}}, headers=ann)
     server("POST", f"{FIRST}/labels", {"id": "p", "label": "ham"}, headers=ann)

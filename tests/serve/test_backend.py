@@ -5,8 +5,9 @@ import warnings
 
 import pytest
 
-from confidently.serve.http.tokens import Guard, new_token, read_tokens
+from confidently.serve.http.tokens import Guard, read_tokens
 from tests.serve.running import lines_of
+from tests.serve.test_tokens import token_file
 
 CONFIG = """<View><Text name="body" value="$text"/>
   <Choices name="kind" toName="body"><Choice value="ham"/><Choice value="spam"/></Choices></View>"""
@@ -65,8 +66,22 @@ def rows(server):
     return [(row["id"], row["features"], row["label"], row["by"]) for row in found]
 
 
-def teach(server, id, text, label, **more):
-    return server.post("webhook", event("ANNOTATION_CREATED", annotation(id, label), task(id, text, **more)))
+def created(id, label, text, **more):
+    """The event of an annotation that was made."""
+    return event("ANNOTATION_CREATED", annotation(id, label), task(id, text, **more))
+
+
+def updated(id, text, *labels, **more):
+    """The event of an annotation that was changed, or cancelled."""
+    return event("ANNOTATION_UPDATED", annotation(id, *labels, **more), task(id, text))
+
+
+def deleted(*ids):
+    return {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": id} for id in ids], "project": PROJECT}
+
+
+def teach(server, id, text, label):
+    return server.post("webhook", created(id, label, text))
 
 
 def test_a_project_makes_its_model(studio):
@@ -149,54 +164,54 @@ def test_predictions_are_those_of_the_sdk(studio):
 def test_annotations_teach_correct_and_erase(studio):
     assert teach(studio, 1, "win cash", "spam") == {"learned": 1, "erased": 0}
     teach(studio, 1, "win cash", "spam")
-    assert rows(studio) == [("label-studio-2-1", {"text": "win cash"}, "spam", "user-3")], (
-        "columns that are shown, once"
-    )
-    studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, "ham"), task(1, "win cash")))
+    once = [("label-studio-2-1", {"text": "win cash"}, "spam", "user-3")]
+    assert rows(studio) == once, "columns that are shown, once"
+    studio.post("webhook", updated(1, "win cash", "ham"))
     assert [row[2] for row in rows(studio)] == ["spam", "ham"]
-    both = event(
-        "ANNOTATIONS_CREATED", [annotation(2, "ham"), annotation(3, "spam")], [task(2, "tea"), task(3, "cash")]
-    )
+    given = [annotation(2, "ham"), annotation(3, "spam")]
+    both = event("ANNOTATIONS_CREATED", given, [task(2, "tea"), task(3, "cash")])
     assert studio.post("webhook", both)["learned"] == 2
-    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 1}, {"id": 3}, {"id": 99}], "project": PROJECT}
-    assert studio.post("webhook", gone) == {"learned": 0, "erased": 2}
-    assert studio.post("webhook", gone) == {"learned": 0, "erased": 0}
+    for erased in (2, 0):
+        assert studio.post("webhook", deleted(1, 3, 99)) == {"learned": 0, "erased": erased}
     assert [row[0] for row in rows(studio)] == ["label-studio-2-2"]
     assert studio("GET", f"{MODEL}/examples/label-studio-2-1").status_code == 410
-    task_gone = {"action": "TASKS_DELETED", "tasks": [{"id": 2}], "project": PROJECT}
-    assert studio.post("webhook", task_gone) == {"learned": 0, "erased": 0} and len(rows(studio)) == 1
     batches = studio("GET", f"{MODEL}/batches").json()["batches"]
     assert [one["batch"] for one in batches] == ["label-studio"]
 
 
-def test_what_is_skipped_is_not_learned(studio):
-    cancelled = annotation(1, was_cancelled=True)
-    assert studio.post("webhook", event("ANNOTATION_CREATED", cancelled, task(1, "x"))) == {"learned": 0, "erased": 0}
-    teach(studio, 2, "win", "spam")
-    told = studio.post("webhook", event("ANNOTATION_UPDATED", annotation(2, was_cancelled=True), task(2, "win")))
-    assert told == {"learned": 0, "erased": 1} and rows(studio) == []
+CANCELLED = {"was_cancelled": True}
+STORIES = {  # events, how many rows each teaches and erases, and the rows that are left
+    "skipped": ([(event("ANNOTATION_CREATED", annotation(1, **CANCELLED), task(1, "x")), (0, 0))], []),
+    "skipped later": ([(created(2, "spam", "win"), (1, 0)), (updated(2, "win", **CANCELLED), (0, 1))], []),
+    "labelled again": (  # in a row with another id, since the first was erased
+        [(created(1, "spam", "win"), (1, 0)), (updated(1, "win", **CANCELLED), (0, 1)),
+         *((updated(1, "win", label), (1, 0)) for label in ("ham", "ham", "spam"))],
+        [("label-studio-2-1.2", "win", "ham"), ("label-studio-2-1.2", "win", "spam")],
+    ),
+    "labelled again and deleted": (
+        [(created(1, "spam", "win"), (1, 0)), (updated(1, "win", **CANCELLED), (0, 1)),
+         (updated(1, "win", "ham"), (1, 0)), (deleted(1), (0, 1))], [],
+    ),
+    "a text that was edited": (  # is another row
+        [(created(1, "spam", "win"), (1, 0)), (updated(1, "win a chess game", "ham"), (1, 0))],
+        [("label-studio-2-1", "win", "spam"), (None, "win a chess game", "ham")],
+    ),
+    "edited and deleted": (
+        [(created(1, "spam", "win"), (1, 0)), (updated(1, "win a chess game", "ham"), (1, 0)),
+         (deleted(1), (0, 2))], [],
+    ),
+    **{action: ([({"action": action, "project": PROJECT, "tasks": [{"id": 1}]}, (0, 0))], []) for action in (
+        "START_TRAINING", "PROJECT_UPDATED", "TASKS_CREATED", "TASKS_DELETED", "LATER",
+    )},
+}  # fmt: skip
 
 
-def test_what_was_skipped_may_be_labelled_again(studio):
-    """The row of the first answer is erased, so that of the second one has another id; deleting erases that, too."""
-    teach(studio, 1, "win", "spam")
-    studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, was_cancelled=True), task(1, "win")))
-    for label in ("ham", "ham", "spam"):
-        told = studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, label), task(1, "win")))
-        assert told == {"learned": 1, "erased": 0}
-    assert [(row[0], row[2]) for row in rows(studio)] == [
-        ("label-studio-2-1.2", "ham"), ("label-studio-2-1.2", "spam")
-    ]  # fmt: skip
-    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 1}], "project": PROJECT}
-    assert studio.post("webhook", gone) == {"learned": 0, "erased": 1} and rows(studio) == []
-
-
-def test_a_text_that_was_edited_is_another_row(studio):
-    teach(studio, 1, "win", "spam")
-    studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, "ham"), task(1, "win a chess game")))
-    assert [row[1:3] for row in rows(studio)] == [({"text": "win"}, "spam"), ({"text": "win a chess game"}, "ham")]
-    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 1}], "project": PROJECT}
-    assert studio.post("webhook", gone)["erased"] == 2
+@pytest.mark.parametrize(("events", "left"), STORIES.values(), ids=STORIES)
+def test_what_events_teach_and_erase(studio, events, left):
+    for given, (learned, erased) in events:
+        assert studio.post("webhook", given) == {"learned": learned, "erased": erased}
+    found = [(id, features["text"], label) for id, features, label, _ in rows(studio)]
+    assert found == [(id or one, text, label) for (id, text, label), (one, _, _) in zip(left, found, strict=True)]
 
 
 def test_skipping_erases_no_row_that_waits_or_that_another_person_has_labelled(studio):
@@ -216,13 +231,6 @@ def test_a_wrong_annotation_among_others_fails_alone(studio):
     both = event("ANNOTATIONS_CREATED", given, [task(k, f"t{k}") for k in (1, 2, 3)])
     assert "'eggs'" in studio.post("webhook", both, status=422)["detail"]
     assert [row[0] for row in rows(studio)] == ["label-studio-2-2"]
-
-
-@pytest.mark.parametrize("action", ["START_TRAINING", "PROJECT_UPDATED", "TASKS_CREATED", "TASKS_DELETED", "LATER"])
-def test_other_events_change_nothing(studio, action):
-    assert studio.post("webhook", {"action": action, "project": PROJECT, "tasks": [{"id": 1}]}) == {
-        "learned": 0, "erased": 0
-    }  # fmt: skip
 
 
 def test_label_sets(studio):
@@ -256,11 +264,7 @@ def test_what_is_wrong_with_requests(studio):
         ("webhook", event("ANNOTATION_CREATED", ham), "/task"),
         ("webhook", event("ANNOTATION_CREATED", annotation(1, "eggs"), task(1, "x")), "/annotation"),
         ("webhook", event("ANNOTATION_CREATED", annotation(1, "ham", "spam"), task(1, "x")), "/annotation"),
-        (
-            "webhook",
-            event("ANNOTATION_CREATED", annotation(1, "ham"), task(1, "x"), "<View/>"),
-            "/project/label_config",
-        ),
+        ("webhook", event("ANNOTATION_CREATED", ham, task(1, "x"), "<View/>"), "/project/label_config"),
     ):
         problem = studio.post(path, body, status=422)
         assert problem.get("pointer") == pointer, (path, body)
@@ -270,13 +274,9 @@ def test_what_is_wrong_with_requests(studio):
 
 def test_tokens_of_label_studio(local, tmp_path):
     """It sends a token as the password of Basic authentication; making a model needs more than predicting."""
-    made = [new_token("studio", "predict,learn"), new_token("boss", "predict,admin")]
-    path = tmp_path / "tokens"
-    path.write_text("".join(f"{line}\n" for _, line in made))
+    path, made = token_file(tmp_path, "predict,learn", "predict,admin")
     server = local(guard=Guard(read_tokens(path)))
-    studio, boss = (
-        {"Authorization": "Basic " + base64.b64encode(f"any:{token}".encode()).decode()} for token, _ in made
-    )
+    studio, boss = ({"Authorization": "Basic " + base64.b64encode(f"any:{one}".encode()).decode()} for one in made)
     setup = "/label-studio/m/setup"
     assert server("POST", setup, SETUP).status_code == 401
     assert server("POST", setup, SETUP, headers=studio).json()["type"] == "urn:confidently:forbidden"

@@ -1,7 +1,5 @@
 """What policies would have earned on logged decisions: right values, with intervals, and what is left out."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -87,27 +85,6 @@ def test_intervals_cover_what_is_true():
             if one["policy"] == "always:c":
                 gained += one["gain"]["low"] <= 0.4 <= one["gain"]["high"]
     assert min(covered.values()) >= 0.85 * n and gained >= 0.95 * n
-
-
-@pytest.mark.long("100 decisions over HTTP")
-def test_what_was_logged_has_the_mean_reward(shop):
-    teach(shop, 100)
-    found = evaluated(shop, "baseline", "always:games", "rand_ucb:least_share=0.3", periods="day")
-    rewards = [
-        float(one.actions[one.chosen] == {"reader": "news", "fan": "sport"}[who(one)]) for one in logged(shop, 100)
-    ]
-    assert found["logged"]["value"] == pytest.approx(np.mean(rewards))
-    assert (found["evaluated"], found["left_out"], found["reward_range"]) == (100, {}, [0.0, 1.0])
-    by_name = {one["policy"]: one for one in found["policies"]}
-    assert list(by_name) == ["baseline", "always:games", "rand_ucb:least_share=0.3"]
-    assert by_name["always:games"]["high"] < by_name["rand_ucb:least_share=0.3"]["value"]
-    same = by_name["rand_ucb:least_share=0.3"]  # the policy of the log
-    assert same["largest_weight"] == pytest.approx(1.0, abs=1e-5) and same["warning"] is None
-    assert by_name["baseline"]["gain"] is None
-
-
-def who(one):
-    return json.loads(bytes(one.asked))["context"]["who"]
 
 
 def test_costs_and_least_shares_count(shop):

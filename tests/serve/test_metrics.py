@@ -37,16 +37,6 @@ def test_a_curve_keeps_all_counts_in_few_points():
     assert sum(rows for _, rows, _, _ in again.points) == expected[0] + 1
 
 
-def test_recent_rows_are_the_last_thousand():
-    metrics = Metrics()
-    for k in range(3 * RECENT_ROWS):
-        metrics.learned(1, int(k < 2 * RECENT_ROWS), 0.25)
-    shown = metrics.shown()
-    assert shown["rows"] == 3 * RECENT_ROWS
-    assert shown["error"] == pytest.approx(2 / 3)
-    assert shown["recent"] == {"rows": RECENT_ROWS, "error": 0.0, "log_loss": 0.25}
-
-
 def test_rows_that_are_learned_again_count_once():
     metrics = Metrics()
     for k in range(300):
@@ -146,13 +136,6 @@ def test_versions_that_do_not_answer_predict_fewer_of_their_rows(tmp_path):
         counts[state] = sum(one["rows"] for one in version.metrics.shown()["reliability"])
     assert counts[State.LIVE] == 2 * ENOUGH // SAMPLED
     assert counts[State.SHADOW] == ENOUGH // SAMPLED + ENOUGH // SAMPLED_LATER
-
-
-def test_metrics_of_nothing_are_none():
-    shown = Metrics().shown()
-    assert (shown["rows"], shown["error"], shown["log_loss"]) == (0, None, None)
-    assert shown["recent"] == {"rows": 0, "error": None, "log_loss": None}
-    assert shown["learns_per_second"] == shown["predictions_per_second"] == 0.0
 
 
 def test_the_reliability_of_probabilities():

@@ -13,8 +13,8 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.log.event_log import EventLog
 from confidently.serve.problems import Problem
 from confidently.serve.work import checking, listing, models, teaching
-from tests.serve.rows import made, trained
-from tests.serve.running import NDJSON, kind_of, lines_of, teach, threaded, wait_until
+from tests.serve.rows import made, numbered, trained
+from tests.serve.running import kind_of, post_lines, teach, threaded, wait_until
 
 FIRST = "/v1/models/m"
 
@@ -87,9 +87,8 @@ def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path,
     server, rows = local(), made(n, "mixed")
     server("PUT", FIRST, settings)
     for first, last in [(0, n // 2), (n // 2, n - 1), (n - 1, n)]:
-        sent = "".join(json.dumps({"features": x, "label": label}) + "\n" for x, label in rows[first:last])
-        told = server("POST", f"{FIRST}/learn", content=sent, headers=NDJSON)
-        assert {one["status"] for one in lines_of(told)} == {"durable"}
+        told = post_lines(server, f"{FIRST}/learn", [{"features": x, "label": label} for x, label in rows[first:last]])
+        assert {one["status"] for one in told} == {"durable"}
         assert server("GET", f"{FIRST}/file").content == trained(tmp_path, rows[:last], *options)
 
 
@@ -184,14 +183,18 @@ def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_
     assert found[0] == found[1] > 1
 
 
-def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path):
-    rows = made(300, "text")
-    options = ["--text", "subject", "--bits", "12"]
-    trained(tmp_path, rows[:200], *options)
-    shutil.copy(tmp_path / "trained.cw", tmp_path / "first.cw")
-    first = (tmp_path / "first.cw").read_bytes()
+@pytest.mark.parametrize("options", [
+    ["--text", "subject", "--bits", "12"], ["--regression", "--rule", "ridge"],
+    pytest.param(["--regression"], marks=pytest.mark.long("a stack")),
+], ids=str)  # fmt: skip
+def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path, options):
+    rows = numbered(300, "mixed") if "--regression" in options else made(300, "text")
+    first = trained(tmp_path, rows[:200], *options)
+    (tmp_path / "first.cw").write_bytes(first)
     server = local()
-    assert server("PUT", f"{FIRST}/file", content=first).status_code == 201
+    made_of_it = server("PUT", f"{FIRST}/file", content=first)
+    assert made_of_it.status_code == 201
+    assert made_of_it.json()["task"] == ("numbers" if "--regression" in options else "binary")
     assert server("PUT", f"{FIRST}/file", content=first).status_code == 200
     assert kind_of(server("PUT", f"{FIRST}/file", content=first[:-1])) == "invalid-body"
     assert server("GET", f"{FIRST}/file").content == first
@@ -262,8 +265,6 @@ def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snaps
                 assert answer.json() == {"path": f"backups/b{n}"}
                 check_backup(tmp_path, tmp_path / "served" / "backups" / f"b{n}", rows, before)
             assert kind_of(client.post("/v1/backup", json={"name": "b0"})) == "other-content"
-            for name in ("", "../b", "/b", ".b", "b" * 65):
-                assert client.post("/v1/backup", json={"name": name}).status_code == 422
         stopping.set()
         sender.join()
         assert server.stop() == 0

@@ -14,8 +14,8 @@ from msrest.exceptions import HttpOperationError
 
 from confidently.data import open_stream
 from confidently.serve.exchange.personalizer import ranking
-from confidently.serve.http.tokens import new_token
 from tests.serve.running import PATIENCE, threaded, wait_until
+from tests.serve.test_tokens import token_file
 
 KEY = AzureKeyCredential("any")
 CONTEXT = [{"user": {"plan": "free", "hours": 2.5}}, {"device": {"mobile": True}}]
@@ -105,12 +105,6 @@ def test_the_earlier_client_ranks_and_rewards(earlier, shop):
     assert http(shop, "GET", "/examples/a%2Fb").json()["label"] == 1.0
 
 
-def test_an_event_without_an_id_gets_one(client):
-    first, second = (client.rank(request()) for _ in range(2))
-    assert first["eventId"] != second["eventId"]
-    client.reward(first["eventId"], {"value": 1.0})
-
-
 @pytest.mark.parametrize("version", ["v1.0", "v1.1-preview.3"])
 def test_paths_with_a_version(shop, version):
     for slashes in ("/", "//"):
@@ -167,20 +161,20 @@ def test_features_that_are_nested_deeply(shop, depth):
         assert answer.status_code in ((201,) if depth < 100 else (400, 422)), answer.text
 
 
-def test_features_may_be_left_out(client):
-    answer = client.rank({"actions": [{"id": "a"}, {"id": "b", "features": None}], "contextFeatures": None})
-    assert answer["rewardActionId"] in ("a", "b")
-
-
 # --- rewards and activation ------------------------------------------------------------------------------------------
 
 
-def test_the_first_reward_counts(client, earlier):
-    client.rank(request(eventId="e"))
-    client.reward("e", {"value": 0.25})
-    client.reward("e", {"value": 1.0})
-    earlier.events.reward("e", 0.5)
-    assert stored(client, "e")["label"] == 0.25
+@pytest.mark.parametrize("deferred", [False, True])
+def test_the_first_reward_counts(client, earlier, deferred):
+    """It may come before the activation; what is sent without an id gets one, and features may be left out."""
+    first = client.rank({"actions": [{"id": "a"}, {"id": "b", "features": None}], "deferActivation": deferred})
+    assert first["rewardActionId"] in ("a", "b") and client.rank(request())["eventId"] != first["eventId"]
+    client.reward(first["eventId"], {"value": 0.25})
+    client.reward(first["eventId"], {"value": 1.0})
+    earlier.events.reward(first["eventId"], 0.5)
+    if deferred:
+        client.activate(first["eventId"])
+    assert stored(client, first["eventId"])["label"] == 0.25
 
 
 @pytest.mark.long("waits for two deadlines")
@@ -195,13 +189,6 @@ def test_the_default_reward_counts_after_the_reward_wait_time(client):
     client.activate("deferred")
     wait_until(lambda: stored(client, "deferred")["label"] is not None)
     assert stored(client, "deferred")["label"] == -0.5
-
-
-def test_a_reward_may_come_before_the_activation(client):
-    client.rank(request(eventId="e", deferActivation=True))
-    client.reward("e", {"value": 1.0})
-    client.activate("e")
-    assert stored(client, "e")["label"] == 1.0
 
 
 @pytest.mark.parametrize("shop", [{"policy": {"apprentice": True}}], indirect=True)
@@ -250,9 +237,7 @@ def test_activation_is_of_one_event(client):
 # --- what is wrong ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("more", "kind", "target"),
-    [
+@pytest.mark.parametrize(("more", "kind", "target"), [
         ({"actions": []}, "invalid-body", "/actions"),
         ({"excludedActions": ["tea", "coffee", "juice"]}, "invalid-body", "/excludedActions"),
         ({"excludedActions": ["wine"]}, "invalid-body", "/excludedActions"),
@@ -261,8 +246,7 @@ def test_activation_is_of_one_event(client):
         ({"contextFeatures": {"user": 1}}, "invalid-body", "/contextFeatures"),
         ({"contextFeatures": [{"n": 1e200}]}, "invalid-row", "/contextFeatures"),
         ({"context": []}, "invalid-body", None),
-    ],
-)
+])  # fmt: skip
 def test_errors_are_those_of_the_client(client, more, kind, target):
     with pytest.raises(HttpResponseError, match=r"^\(BadRequest\) ") as caught:
         client.rank(request(**more))
@@ -326,10 +310,9 @@ def test_management_is_not_there(shop, operation):
 
 @pytest.mark.long("waits for the audit log")
 def test_the_key_is_a_token(tmp_path):
-    made = {scopes: new_token(f"one-{k}", scopes) for k, scopes in enumerate(("admin", "predict", "label"))}
-    path = tmp_path / "tokens"
-    path.write_text("".join(f"{line}\n" for _, line in made.values()), encoding="utf-8")
-    keys = {scopes: token for scopes, (token, _) in made.items()}
+    scopes = ("admin", "predict", "label")
+    path, made = token_file(tmp_path, *scopes)
+    keys = dict(zip(scopes, made, strict=True))
     with threaded(tmp_path / "served", "--token-file", path) as server:
         http(server.url, "PUT", "/v1/models/shop", TASK, keys["admin"])
         by_scope = {

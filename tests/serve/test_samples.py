@@ -23,17 +23,6 @@ def test_a_sample_is_a_model_that_has_learned_and_rows_that_wait(local, name):
     assert again.status_code == 409 and server("GET", f"/v1/models/{name}").json()["rows"] == N_LEARNED
 
 
-def test_a_sample_adds_no_rows_to_a_model_of_its_name(local):
-    server = local()
-    server("PUT", "/v1/models/messages", {"classes": ["a", "b"]}).raise_for_status()
-    assert server("POST", "/v1/samples", {"sample": "messages"}).status_code == 409
-    assert (
-        server("GET", "/v1/models/messages").json() | {"rows": 0, "others": 0}
-        == server("GET", "/v1/models/messages").json()
-    )
-    assert server("POST", "/v1/samples", {"sample": "none"}).status_code == 422
-
-
 def test_tickets_are_of_twenty_teams_and_the_same_everywhere():
     rows = list(tickets(2000, 1))
     assert {row["team"] for row in rows} == set(TEAMS) and len(TEAMS) == 20

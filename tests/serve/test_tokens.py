@@ -20,9 +20,9 @@ ALL = ",".join(SCOPES)
 PATTERNS = {"*": {"m", "team-a", "other"}, "m": {"m"}, "team-*": {"team-a"}, "m,team-*": {"m", "team-a"}}
 
 
-def token_file(folder, *scopes):
-    """A file of tokens with these scopes, and the tokens."""
-    made = [new_token(f"name-{k}", one) for k, one in enumerate(scopes)]
+def token_file(folder, *given):
+    """A file of tokens, each with these scopes, or with a name, scopes and models; and the tokens."""
+    made = [new_token(*([f"name-{k}", one] if isinstance(one, str) else one)) for k, one in enumerate(given)]
     path = folder / "tokens"
     path.write_text("# tokens\n\n" + "".join(f"{line}\n" for _, line in made))
     return path, [token for token, _ in made]
@@ -48,11 +48,10 @@ SETS = [",".join(some) for n in (1, 3) for some in combinations(SCOPES, n)]
 @pytest.fixture(scope="module")
 def tokened(tmp_path_factory):
     """A server with tokens of each scope alone and of all but one, for every kind of models, and the tokens."""
-    made = {(scopes, models): new_token("one", scopes, models) for scopes in [*SETS, ALL] for models in PATTERNS}
-    path = tmp_path_factory.mktemp("tokened") / "tokens"
-    path.write_text("".join(f"{line}\n" for _, line in made.values()))
+    given = [(scopes, models) for scopes in [*SETS, ALL] for models in PATTERNS]
+    path, tokens = token_file(tmp_path_factory.mktemp("tokened"), *(("one", *one) for one in given))
     server = Local(path.parent / "served", guard=Guard(read_tokens(path)))
-    yield server, made
+    yield server, dict(zip(given, tokens, strict=True))
     server.stop()
 
 
@@ -69,7 +68,7 @@ def test_every_address_wants_its_scope_and_its_model(tokened, route, every):
         refused = server(route.method, address)
         assert kind_of(refused) == "unauthorized"
         assert refused.headers["www-authenticate"] == "Bearer"
-        for (scopes, models), (token, _) in made.items():
+        for (scopes, models), token in made.items():
             allowed = route.some if name is None and models != "*" else name is None or name in PATTERNS[models]
             if route.scope in scopes.split(",") and allowed:
                 if route.name != "events":  # which do not end
@@ -82,11 +81,9 @@ def test_every_address_wants_its_scope_and_its_model(tokened, route, every):
 
 
 def test_a_token_for_some_models_shows_no_others(local, tmp_path):
-    path = tmp_path / "tokens"
-    made = [new_token("one", "predict,admin", models) for models in ("*", "team-*", "other")]
-    path.write_text("".join(f"{line}\n" for _, line in made))
+    path, made = token_file(tmp_path, *(("one", "predict,admin", models) for models in ("*", "team-*", "other")))
     server = local(guard=Guard(read_tokens(path)))
-    everything, team, _ = (bearer(token) for token, _ in made)
+    everything, team, _ = map(bearer, made)
     for name in ("team-a", "team-b", "other"):
         server("PUT", f"/v1/models/{name}", {}, headers=everything)
     assert kind_of(server("PUT", "/v1/models/more", {}, headers=team)) == "forbidden"
@@ -103,12 +100,11 @@ def test_a_token_for_some_models_shows_no_others(local, tmp_path):
 
 @pytest.mark.long("waits for an event")
 def test_events_tell_of_the_models_of_the_token(tmp_path):
-    path, made = tmp_path / "tokens", [new_token("one", "predict,admin", models) for models in ("*", "team-*")]
-    path.write_text("".join(f"{line}\n" for _, line in made))
+    path, [everything, team] = token_file(tmp_path, *(("one", "predict,admin", models) for models in ("*", "team-*")))
     with threaded(tmp_path / "served", "--token-file", path) as server, server.client() as client:
         for name in ("team-a", "other"):
-            client.put(f"/v1/models/{name}", json={}, headers=bearer(made[0][0]))
-        with client.stream("GET", "/v1/events", headers=bearer(made[1][0])) as stream:
+            client.put(f"/v1/models/{name}", json={}, headers=bearer(everything))
+        with client.stream("GET", "/v1/events", headers=bearer(team)) as stream:
             told = next(line for line in stream.iter_lines() if line.startswith("data:"))
         assert [one["name"] for one in json.loads(told.removeprefix("data:"))["models"]] == ["team-a"]
 
@@ -134,21 +130,20 @@ def test_what_needs_no_token(guarded):
 
 def test_a_file_of_tokens_tells_no_token(tmp_path):
     token, line = new_token("ann", "predict,label")
-    assert token not in line
-    assert hashlib.sha256(token.encode()).hexdigest() in line
-    path = tmp_path / "tokens"
-    path.write_text(f"# comment\n\n{line}\n")
-    [found] = read_tokens(path)
+    assert token not in line and hashlib.sha256(token.encode()).hexdigest() in line
+    (tmp_path / "tokens").write_text(f"# comment\n\n{line}\n")
+    [found] = read_tokens(tmp_path / "tokens")
     assert (found.name, found.scopes) == ("ann", {"predict", "label"})
-    for scopes in ("", "all", "predict,", "Predict"):
-        with pytest.raises(ValueError, match="scopes: expected some of"):
-            new_token("ann", scopes)
-    for models in ("", "team-*,", "*-team", "a b", "**"):
-        with pytest.raises(ValueError, match="models: expected names of models"):
-            new_token("ann", "predict", models)
-    for name in ("", "a b", "#ann"):
-        with pytest.raises(ValueError, match="the name of a token"):
-            new_token(name, "predict")
+
+
+@pytest.mark.parametrize(("wrong", "told"), [
+    *((("ann", scopes), "scopes: expected some of") for scopes in ("", "all", "predict,", "Predict")),
+    *((("ann", "predict", models), "models: expected names") for models in ("", "team-*,", "*-team", "a b", "**")),
+    *(((name, "predict"), "the name of a token") for name in ("", "a b", "#ann")),
+])  # fmt: skip
+def test_tokens_that_are_not_made(wrong, told):
+    with pytest.raises(ValueError, match=told):
+        new_token(*wrong)
 
 
 @pytest.mark.parametrize(("models", "seen"), [("m", "m"), ("team-*,m", "m team-a team-"), ("*", "m team-a team- x")])
@@ -159,17 +154,10 @@ def test_a_token_for_models_is_read_as_it_was_made(tmp_path, models, seen):
     assert [name for name in ("m", "team-a", "team-", "x") if found.sees(name)] == sorted(seen.split(), key=seen.index)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# only a comment\n",
-        "ann predict\n",
-        f"ann all {'0' * 64}\n",
-        f"ann predict {'0' * 63}\n",
-        f"ann predict *-team {'0' * 64}\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "# only a comment\n", "ann predict\n", f"ann all {'0' * 64}\n", f"ann predict {'0' * 63}\n",
+    f"ann predict *-team {'0' * 64}\n",
+])  # fmt: skip
 def test_files_that_are_no_tokens(tmp_path, text):
     path = tmp_path / "tokens"
     path.write_text(text)
@@ -251,20 +239,11 @@ def test_a_session_ends_with_its_token(local, tmp_path):
     assert kind_of(server("GET", "/v1/models", headers=found)) == "unauthorized"
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "127.0.0.1.evil.example"},
-        {"Host": "localhost.evil.example:80"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost:9999"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("headers", [
+    {"Host": "evil.example"}, {"Host": "127.0.0.1.evil.example"}, {"Host": "localhost.evil.example:80"},
+    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:9999"},
+    {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+], ids=str)  # fmt: skip
 def test_pages_of_other_sites_cannot_use_a_server_without_tokens(local, headers):
     server = local()
     assert kind_of(server("PUT", FIRST, {}, headers=headers)) == "cross-site"
