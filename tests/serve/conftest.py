@@ -16,6 +16,8 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.http import app
 from confidently.serve.log.log_file import FILE, open_log
+from confidently.serve.model.settings import ModelSettings
+from confidently.serve.work.models import create
 from tests.serve.running import PATIENCE
 
 UNFINISHED = shutil.ignore_patterns(".*")
@@ -82,6 +84,32 @@ def local(tmp_path):
     def make(folder=tmp_path / "served", **options):
         made.append(Local(folder, **options))
         return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+@pytest.fixture
+def shop(local):
+    """A server with a model of decisions."""
+    one = local()
+    assert one("PUT", "/v1/models/shop", {"task": "decisions"}).status_code == 201
+    return one
+
+
+@pytest.fixture
+def engines(tmp_path):
+    """Makes engines with a model m, by default in one folder; returns an engine and the model."""
+    made = []
+
+    def make(folder="served", limits=None, **settings):
+        engine = Engine(tmp_path / folder, limits)
+        made.append(engine)
+        engine.start()
+        if not engine.hosted:
+            engine.submit(create(engine, "m", ModelSettings(**settings)).blocking()).answer()
+        return engine, engine.find("m")
 
     yield make
     for one in made:

@@ -96,9 +96,12 @@ class LogModel:
 
     def edited(self, row):
         """The label of a row after the edits; None if its class was removed, or its batch taken out."""
-        label = None if self.is_out(row) else row.label
+        return self.name(None if self.is_out(row) else row.label, row.seq)
+
+    def name(self, label, seq):
+        """The name that edits since an event have given to a class; None if it was removed."""
         for edit in self.edits:
-            if edit.source is not None and edit.source == label and row.seq < edit.seq:
+            if edit.source is not None and edit.source == label and seq < edit.seq:
                 label = edit.target
         return label
 

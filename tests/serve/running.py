@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from unittest import mock
 
@@ -160,6 +161,37 @@ def refused(folder, *options):
     [told] = done.stderr.strip().splitlines()
     assert not done.stdout and "use another --port" not in told
     return done.returncode, told
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers requests by a function of its server, which has the handler and the body and returns what to send."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, headers, content = self.server.answer(self, body)
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(content))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST
+
+    def log_message(self, *told):
+        pass
+
+
+@contextmanager
+def answering(answer):
+    """The address of a server of HTTP in this process, of which a function tells status, headers and content."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    server.answer = answer
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def wait_until(condition):

@@ -5,7 +5,6 @@ import hmac
 import json
 import random
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
 import pytest
@@ -14,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently.serve.engine import webhooks
 from confidently.serve.engine.alarming import changed_alarms
 from confidently.serve.model.alarms import KINDS, Alarm, Alarms
-from tests.serve.running import NDJSON, as_lines, lines_of, refused, threaded, wait_until
+from tests.serve.running import answering, post_lines, refused, threaded, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -37,21 +36,21 @@ def learned(alarms, n, error, chance, each=25):
 # --- when there is one -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [0.02, 0.1, 0.4])
-def test_there_is_no_alarm_where_nothing_changes(error):
+STREAMS = {  # errors, and how many rows have each
+    **{f"error {error}": [(error, 30_000)] for error in (0.02, 0.1, 0.4)}, "better rows": [(0.3, 8000), (0.01, 4000)],
+    "a model that learns": [(0.05 + 0.4 / (1.0 + k / 4.0), 100) for k in range(300)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", STREAMS.values(), ids=STREAMS)
+def test_there_is_no_alarm_where_nothing_becomes_worse(parts):
     raised = 0
     for seed in range(6):
-        alarms = Alarms()
-        learned(alarms, 30_000, error, random.Random(seed))
+        alarms, chance = Alarms(), random.Random(seed)
+        for error, n in parts:
+            learned(alarms, n, error, chance)
         raised += alarms.raised
     assert raised <= 1
-
-
-def test_there_is_no_alarm_where_a_model_learns():
-    alarms, chance = Alarms(), random.Random(0)
-    for k in range(300):
-        learned(alarms, 100, 0.05 + 0.4 / (1.0 + k / 4.0), chance)
-    assert alarms.raised == 0
 
 
 def test_an_alarm_begins_where_rows_become_worse_and_ends_when_that_is_usual():
@@ -64,13 +63,6 @@ def test_an_alarm_begins_where_rows_become_worse_and_ends_when_that_is_usual():
     assert "in the last 1,000 rows" in error.detail and error.since > 1e9
     learned(alarms, 9000, 0.2, chance)
     assert alarms.now() == [] and alarms.raised == 2
-
-
-def test_better_rows_are_no_alarm():
-    alarms, chance = Alarms(), random.Random(2)
-    learned(alarms, 8000, 0.3, chance)
-    learned(alarms, 4000, 0.01, chance)
-    assert alarms.raised == 0
 
 
 def test_sets_that_miss_classes_are_an_alarm():
@@ -124,7 +116,7 @@ def drifted(client):
     """Teach a model rows whose labels become others."""
     client.put(MODEL, json={"view": "none", "classes": ["down", "up"]})
     for some in (rows(4000, 0.05), rows(800, 0.6, seed=1)):
-        client.post(f"{MODEL}/learn?wait=learned", content=as_lines(some), headers=NDJSON)
+        post_lines(client.request, f"{MODEL}/learn?wait=learned", some)
 
 
 def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
@@ -171,104 +163,58 @@ def test_alarms_that_began_and_ended_are_told_once():
 SECRET = b"a secret of many bytes"
 
 
-class Receiver(ThreadingHTTPServer):
-    """Takes messages, after failing for some of them."""
-
-    def __init__(self, answers=()):
-        super().__init__(("127.0.0.1", 0), Posted)
-        self.answers, self.found = [*answers], []
-        self.url = f"http://127.0.0.1:{self.server_port}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Posted(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        status, headers = self.server.answers.pop(0) if self.server.answers else (204, {})
-        self.server.found.append((self.path, dict(self.headers), body, status))
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    do_GET = do_POST
-
-    def log_message(self, *told):
-        pass
-
-
 @pytest.mark.long("waits for six messages, and thousands of rows")
 def test_alarms_are_sent_signed_and_again_until_they_arrive(tmp_path):
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
-    elsewhere = Receiver()
-    receiver = Receiver([(500, {}), (307, {"Location": f"{elsewhere.url}/other"}), (429, {})])
-    options = ("--webhook", f"{receiver.url}/hook?a=1", "--webhook-secret-file", tmp_path / "secret")
-    with threaded(tmp_path / "served", *options, limits={"engine.webhooks.FIRST_PAUSE": 0.05}) as server:
-        with server.client() as client:
-            drifted(client)
-            kinds = {alarm["kind"] for alarm in client.get(MODEL).json()["alarms"]}
-            wait_until(lambda: sum(status == 204 for *_, status in receiver.found) >= len(kinds))
-        assert server.stop() == 0
-        assert any("an alarm is not sent to 127.0.0.1" in line for line in server.told)
-    assert elsewhere.found == [], "redirects are not followed"
-    bodies = [json.loads(body) for _, _, body, _ in receiver.found]
+    elsewhere, found, answers = [], [], [(500, {}), (429, {})]
+
+    def receive(handler, body):
+        status, headers = answers.pop(0) if answers else (204, {})
+        found.append((handler.path, dict(handler.headers), body, status))
+        return status, headers, b""
+
+    with answering(lambda *told: elsewhere.append(told) or (204, {}, b"")) as other, answering(receive) as url:
+        answers.insert(1, (307, {"Location": f"{other}/other"}))
+        options = ("--webhook", f"{url}/hook?a=1", "--webhook-secret-file", tmp_path / "secret")
+        with threaded(tmp_path / "served", *options, limits={"engine.webhooks.FIRST_PAUSE": 0.05}) as server:
+            with server.client() as client:
+                drifted(client)
+                kinds = {alarm["kind"] for alarm in client.get(MODEL).json()["alarms"]}
+                wait_until(lambda: sum(status == 204 for *_, status in found) >= len(kinds))
+            assert server.stop() == 0
+    assert any("an alarm is not sent to 127.0.0.1" in line for line in server.told)
+    assert elsewhere == [], "redirects are not followed"
+    bodies = [json.loads(body) for _, _, body, _ in found]
     assert bodies[:4] == [bodies[0]] * 4, "the same until it arrives, then the next"
     assert kinds <= {one["kind"] for one in bodies}
-    for path, headers, body, _ in receiver.found:
+    for path, headers, body, _ in found:
         assert path == "/hook?a=1" and headers["Content-Type"] == "application/json"
         signed = headers["Confidently-Timestamp"].encode() + b"." + body
         assert headers["Confidently-Signature"] == "sha256=" + hmac.new(SECRET, signed, hashlib.sha256).hexdigest()
-    for one in (receiver, elsewhere):
-        one.shutdown()
-        one.server_close()
 
 
 @pytest.mark.long("5,000 rows")
 def test_a_webhook_that_does_not_answer_delays_nothing(tmp_path):
-    silent = webhook_that_hangs()
-    with threaded(tmp_path / "served", "--webhook", silent.url) as server, server.client() as client:
+    asked, done = threading.Event(), threading.Event()
+    hang = lambda handler, body: asked.set() or (done.wait() and (204, {}, b""))  # noqa: E731
+    with answering(hang) as url, threaded(tmp_path / "served", "--webhook", url) as server, server.client() as client:
         drifted(client)
-        wait_until(lambda: silent.asked.is_set())
-        told = lines_of(client.post(f"{MODEL}/learn?wait=learned", content=as_lines(rows(100, 0.1)), headers=NDJSON))
+        wait_until(asked.is_set)
+        told = post_lines(client.request, f"{MODEL}/learn?wait=learned", rows(100, 0.1))
         assert {one["status"] for one in told} == {"learned"}
         assert client.post(f"{MODEL}/predict", json={"features": {"x": 1}}).status_code == 200
         assert server.stop() == 0
-    silent.done.set()
-    silent.shutdown()
-    silent.server_close()
+        done.set()
 
 
-def webhook_that_hangs():
-    class Hanging(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.server.asked.set()
-            self.server.done.wait()
-
-    found = ThreadingHTTPServer(("127.0.0.1", 0), Hanging)
-    found.url = f"http://127.0.0.1:{found.server_port}/"
-    found.asked, found.done = threading.Event(), threading.Event()
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    return found
-
-
-@pytest.mark.parametrize(
-    "url", ["ftp://host/x", "host/x", "https://", "http://user:pw@host/", "http://host:99999/", "http://host/#x", ""]
-)
-def test_addresses_that_cannot_be_posted_to_are_refused(tmp_path, url):
-    status, told = refused(tmp_path / "served", "--webhook", url)
-    assert status != 0 and "--webhook" in told
-
-
-def test_a_short_secret_is_refused(tmp_path):
+@pytest.mark.parametrize("url", [
+    "ftp://host/x", "host/x", "https://", "http://user:pw@host/", "http://host:99999/", "http://host/#x", "",
+    "http://127.0.0.1:9/", None,
+])  # fmt: skip
+def test_webhooks_that_cannot_be_are_refused(tmp_path, url):
+    """Of wrong addresses, with a secret that is short, and none beside a secret."""
     (tmp_path / "secret").write_text("short\n")
-    status, told = refused(
-        tmp_path / "served", "--webhook", "http://127.0.0.1:9/", "--webhook-secret-file", tmp_path / "secret"
-    )
-    assert status != 0 and f"at least {webhooks.MIN_SECRET} bytes, got 5" in told
-
-
-def test_a_secret_without_a_webhook_is_refused(tmp_path):
-    (tmp_path / "secret").write_bytes(SECRET)
-    from confidently.cli import run
-
-    assert run(["serve", str(tmp_path / "served"), "--webhook-secret-file", str(tmp_path / "secret")]) == 2
+    right = url == "http://127.0.0.1:9/"
+    secret = ["--webhook-secret-file", tmp_path / "secret"] if right or url is None else []
+    status, told = refused(tmp_path / "served", *([] if url is None else ["--webhook", url]), *secret)
+    assert status != 0 and (f"at least {webhooks.MIN_SECRET} bytes, got 5" if right else "--webhook") in told

@@ -1,7 +1,6 @@
 """Looking through stored rows: filters, pages, counts, histories."""
 
 import asyncio
-import json
 import random
 from collections import Counter
 
@@ -9,15 +8,14 @@ import pytest
 
 from confidently.serve.log import browse
 from tests.serve.conftest import Local
-from tests.serve.running import NDJSON, as_lines, lines_of
+from tests.serve.running import post_lines, teach
 from tests.serve.test_set_aside import FAR, TINY
 
 MODEL = "/v1/models/m"
 
 
 def send(server, path, rows):
-    body = as_lines(rows)
-    found = lines_of(server("POST", f"{MODEL}/{path}", content=body.encode(), headers=NDJSON))
+    found = post_lines(server, f"{MODEL}/{path}", rows)
     assert not [one for one in found if "detail" in one], found
     return found
 
@@ -123,8 +121,7 @@ def test_rows_of_other_models_do_not_hide_those_of_a_small_one(filled, monkeypat
     server, _ = filled
     counts = server("GET", f"{MODEL}/facets").json()
     server("PUT", "/v1/models/large", {"classes": ["ham", "spam"]}).raise_for_status()
-    body = "".join(json.dumps({"features": {"n": k}, "label": "ham"}) + "\n" for k in range(300))
-    server("POST", "/v1/models/large/learn", content=body.encode(), headers=NDJSON).raise_for_status()
+    teach(server, [({"n": k}, "ham") for k in range(300)], model="large")
     for name in ("MAX_LOOK", "MAX_COUNT"):
         monkeypatch.setattr(f"confidently.serve.work.browse.{name}", 101)  # the model has 100 events
     found = server("GET", f"{MODEL}/rows?limit=200").json()
@@ -154,27 +151,6 @@ def test_texts_are_found_whatever_their_case_and_their_escapes(local):
     }.items():  # fmt: skip
         answer = server("GET", f"{MODEL}/rows", params={"text": text})
         assert [row["id"] for row in answer.json()["rows"]] == expected, text
-
-
-def test_histories_tell_who_labelled_and_corrected(local):
-    server = local()
-    server("PUT", MODEL, {"classes": ["ham", "spam"]}).raise_for_status()
-    send(server, "predict", [{"id": "a/b ?", "features": {"n": 1}}, {"id": "c", "features": {"n": 2}}])
-    answer = {"id": "a/b ?", "label": "ham", "labeller": "ann"}
-    assert server("POST", f"{MODEL}/answers", answer).status_code == 200
-    assert server("DELETE", f"{MODEL}/answers/a%2Fb%20%3F").status_code == 200
-    send(server, "labels", [{"id": "a/b ?", "label": "ham", "labeller": "bob"}])
-    send(server, "labels", [{"id": "a/b ?", "label": "spam", "correct": True, "labeller": "cy"}])
-    found = server("GET", f"{MODEL}/rows/a%2Fb%20%3F").json()
-    assert [(one["kind"], one["label"], one["by"]) for one in found["history"]] == [
-        ("prediction", None, None), ("answer", "ham", "ann"), ("undo", None, None), ("label", "ham", "bob"),
-        ("correction", "spam", "cy"),
-    ]  # fmt: skip
-    assert (found["label"], found["by"], found["state"]) == ("spam", "cy", "labelled")
-    assert found["prediction"]["probability"].keys() == {"ham", "spam"}
-    assert ids(server, "&by=cy") == ["a/b ?"] and ids(server, "&by=ann") == []
-    assert server("GET", f"{MODEL}/facets").json()["by"] == {"cy": 1}
-    assert server("GET", f"{MODEL}/rows/none").status_code == 404
 
 
 def test_erased_rows_and_those_set_aside(local):
@@ -225,50 +201,8 @@ def test_a_long_search_lets_others_pass(local, monkeypatch):
     assert (status, found) == (200, {"rows": [], "before": None})
 
 
-def edit(server, method, path, body=None):
-    """Edit; return when the version that has learned the edited rows answers."""
-    found = server(method, f"{MODEL}/{path}?wait=live", body)
-    assert found.status_code == 200, found.text
-    return found.json()["edit"]
-
-
 def counts(server, name, query=""):
     return server("GET", f"{MODEL}/facets?{query}").json()[name]
-
-
-@pytest.mark.long("four edits, each trained from the log")
-def test_classes_have_the_names_that_edits_gave_them(local):
-    server = local()
-    server("PUT", MODEL, {}).raise_for_status()
-    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": "ham"} for k in range(10)])
-    send(server, "learn", [{"id": f"s{k}", "features": {"word": "win"}, "label": "spm"} for k in range(1, 40)])
-    send(server, "learn", [{"id": "old", "features": {"o": 1}, "label": "old"}])
-    assert server("GET", f"{MODEL}/file").status_code == 200
-    send(server, "predict", [{"id": "asked", "features": {"word": "win"}}])
-    send(server, "labels", [{"id": "asked", "label": "spm"}])
-    send(server, "labels", [{"id": "r3", "label": "spm", "correct": True}])
-    assert [row["predicted"] for row in rows_of(server, "&outcome=right")] == ["spm"]
-    before = rows_of(server)
-    merged = edit(server, "POST", "edits", {"from": "spm", "to": "spam"})
-    removed = edit(server, "POST", "edits", {"from": "old"})
-    send(server, "learn", [{"id": "later", "features": {"n": -3}, "label": "spm"}])
-    names = {"ham": "ham", "spm": "spam", "old": None, None: None}
-    later, *found = rows_of(server)
-    assert (later["label"], later["logged"]) == ("spm", "spm"), "an edit concerns the rows before it"
-    assert [(row["label"], row["logged"]) for row in found] == [(names[row["label"]], row["label"]) for row in before]
-    assert [row["predicted"] for row in found] == [names[row["predicted"]] for row in before]
-    assert ids(server, "&label=spam") == [row["id"] for row in before if row["label"] == "spm"]
-    assert ids(server, "&predicted=spam&outcome=right") == ["asked"] and ids(server, "&label=spm") == ["later"]
-    assert ids(server, "&state=taken-out") == ["old"] and ids(server, "&label=old") == []
-    assert counts(server, "label") == {"ham": 9, "spam": 41, "spm": 1}
-    assert counts(server, "label", "label=spam") == {"spam": 41} and counts(server, "predicted") == {"spam": 1}
-    assert counts(server, "state") == {"labelled": 51, "taken-out": 1}
-    row = server("GET", f"{MODEL}/rows/r3").json()
-    assert (row["label"], row["logged"]) == ("spam", "spm")
-    assert [one["label"] for one in row["history"]] == ["ham", "spm"], "the history is what happened"
-    for one in (removed, merged):
-        edit(server, "DELETE", f"edits/{one}")
-    assert rows_of(server)[1:] == before
 
 
 def test_numbers_are_neither_right_nor_wrong(local):

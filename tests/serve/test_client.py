@@ -2,12 +2,10 @@
 
 import json
 import re
-import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import date
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import numpy as np
@@ -19,7 +17,7 @@ import pytest
 from confidently.serve import Client, ServerError
 from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
-from tests.serve.running import threaded
+from tests.serve.running import answering, threaded
 
 
 @pytest.fixture(scope="module")
@@ -56,43 +54,38 @@ def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkey
     assert spam.learn_many([]) == spam.predict_many([]) == spam.label_many([]) == []
 
 
-class Refusing(BaseHTTPRequestHandler):
+class Refusing:
     """Refuses the first requests with the statuses that are left, and answers all others."""
 
-    left, bodies, paths, after, kind = (), (), (), None, "other"
+    def __init__(self, left, after=None, kind="other"):
+        self.left, self.after, self.kind, self.bodies, self.paths = [*left], after, kind, [], []
 
-    def do_POST(self):
-        self.paths.append(self.path)
-        self.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+    def __call__(self, handler, body):
+        self.paths.append(handler.path)
+        self.bodies.append(body)
+        headers = {} if self.after is None else {"Retry-After": self.after}
+        if not self.left:
+            return 200, headers, b'{"status":"durable"}'
         problem = b'{"type":"urn:confidently:%s","title":"Not now","detail":"why"}' % self.kind.encode()
-        body = problem if self.left else b'{"status":"durable"}'
-        self.send_response(self.left.pop(0) if self.left else 200)
-        self.send_header("Content-Length", str(len(body)))
-        if self.after is not None:
-            self.send_header("Retry-After", self.after)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
+        return self.left.pop(0), headers, problem
 
 
 @pytest.fixture
-def refusing():
-    """Makes servers that refuse at first; returns a client and the bodies that come."""
-    servers = []
+def asking():
+    """Makes a client of what answers its requests."""
+    with ExitStack() as stack:
+        yield lambda answer, **options: Client(stack.enter_context(answering(answer)), "m", **options)
+
+
+@pytest.fixture
+def refusing(asking):
+    """Makes servers that refuse at first; returns a client and what has come."""
 
     def start(*statuses, patience=30.0, **told):
-        handler = type("Handler", (Refusing,), {"left": list(statuses), "bodies": [], "paths": [], **told})
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        found = Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=patience)
-        return found, handler
+        server = Refusing(statuses, **told)
+        return asking(server, patience=patience), server
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    return start
 
 
 @pytest.mark.long("waits between three tries")
@@ -258,10 +251,8 @@ def test_exports_are_read_in_pages(spam, monkeypatch):
 
 @pytest.mark.long("a batch taken out, trained from the log")
 def test_each_client_has_a_batch_of_its_own(spam):
-    with (
-        Client(spam._server._http.base_url, "spam") as other,
-        Client(spam._server._http.base_url, "spam", batch=None) as no,
-    ):
+    url = spam._server._http.base_url
+    with Client(url, "spam") as other, Client(url, "spam", batch=None) as no:
         assert re.fullmatch(r"client-\d{4}-\d\d-\d\d-[0-9a-f]{8}", spam.batch) and other.batch != spam.batch
         spam.learn_many(rows(10))
         other.learn({"word": "wrong"}, "ham")
@@ -317,12 +308,8 @@ def test_values_without_a_counterpart_are_refused(spam, value, message):
 def frames():
     columns = {"word": ["a", None], "n": [1.0, float("nan")], "class": ["ham", "spam"], "key": [1, 2], "w": [2.0, 1.0]}
     found = pd.DataFrame(columns)
-    return {
-        "pandas": found,
-        "polars": pl.DataFrame(columns),
-        "arrow": pa.table(columns),
-        "dicts": found.to_dict("records"),
-    }
+    tables = {"pandas": found, "polars": pl.DataFrame(columns), "arrow": pa.table(columns)}
+    return tables | {"dicts": found.to_dict("records")}
 
 
 @pytest.mark.long("a server for each kind of table")
@@ -390,39 +377,21 @@ def test_the_path_of_a_proxy_is_kept(refusing):
     assert [path.partition("?")[0] for path in server.paths] == ["/base/v1/models/m/learn"] * 2
 
 
-class Ending(BaseHTTPRequestHandler):
-    """Answers the first requests for some of their lines only, and then says why it ends."""
-
-    def do_POST(self):
-        lines = self.rfile.read(int(self.headers["Content-Length"])).splitlines()
-        self.bodies.append(lines)
-        told = [b'{"id":"%d"}' % json.loads(line)["features"]["n"] for line in lines]
-        if len(self.bodies) < 3:
-            told = [*told[:2], self.problem]
-        body = b"".join(line + b"\n" for line in told)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture
-def ending():
-    servers = []
+def ending(asking):
+    """Makes servers that answer the first requests for some of their lines only, and then say why they end."""
 
     def start(problem):
-        handler = type("Handler", (Ending,), {"problem": problem, "bodies": []})
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
-        return Client(f"http://127.0.0.1:{servers[-1].server_port}", "m", patience=5.0), handler.bodies
+        bodies = []
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        def answer(handler, body):
+            bodies.append(body.splitlines())
+            told = [b'{"id":"%d"}' % json.loads(line)["features"]["n"] for line in bodies[-1]]
+            return 200, {}, b"".join(b"%s\n" % line for line in ([*told[:2], problem] if len(bodies) < 3 else told))
+
+        return asking(answer, patience=5.0), bodies
+
+    return start
 
 
 def test_rows_without_an_answer_are_sent_again(ending):

@@ -13,18 +13,11 @@ from confidently.serve.model.deciding import shares
 from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.model.settings import Deciding
 from confidently.serve.waiting import Limits
-from tests.serve.running import NDJSON, as_lines, lines_of, wait_until
+from tests.serve.running import NDJSON, as_lines, post_lines, wait_until
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
 LIKES = {"reader": "news", "fan": "sport"}
-
-
-@pytest.fixture
-def shop(local):
-    one = local()
-    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
-    return one
 
 
 def decided(one, id, context=None, actions=ACTIONS, **more):
@@ -79,24 +72,29 @@ def test_least_shares_are_kept():
     assert found == pytest.approx([0.2, 0.7, 0.1])
 
 
-def test_an_apprentice_takes_the_baseline_and_learns(local):
-    one = local()
+def test_an_apprentice_takes_the_baseline_learns_and_is_compared(local):
+    one, would = local(), []
     one("PUT", SHOP, {"task": "decisions", "policy": {"apprentice": True}})
     for k in range(60):
         found = decided(one, f"d{k}", baseline="sport")
         assert (found["chosen"], found["probability"]) == ("sport", 1.0)
+        would.append(found["would"])
         rewarded(one, f"d{k}", 1.0 + k % 2)
+    assert counts(one)["match_rate"] == pytest.approx(would.count("sport") / 60)
+    assert 0 < would.count("sport") < 60 and set(would) <= {*ACTIONS}
     assert decided(one, "last", baseline="games")["reward"] < decided(one, "other", baseline="sport")["reward"]
-    assert found["would"] in ACTIONS
 
 
-def test_a_decision_that_the_log_cannot_take_is_refused(local):
+def test_decisions_that_the_log_cannot_take_are_refused_and_lines_wait(local):
     one = local(limits=Limits(waiting_rows=2))
     assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
     one.engine.waiting.add(2, 0)
     assert refused(one("POST", f"{SHOP}/decide", {"id": "a", "actions": ACTIONS}))[:2] == (503, "overloaded")
-    one.engine.waiting.add(-2, 0)
-    assert decided(one, "a")["id"] == "a"
+    timer = threading.Timer(0.3, one.engine.waiting.add, (-2, 0))
+    timer.start()
+    found = in_lines(one, [{"id": f"d{k}", "actions": ACTIONS} for k in range(5)])
+    timer.join()
+    assert [each["id"] for each in found] == [f"d{k}" for k in range(5)]
 
 
 def test_the_policy_changes_without_training_again(shop):
@@ -118,11 +116,8 @@ def test_a_decision_names_its_policy_also_by_default(shop):
 # --- several in lines ------------------------------------------------------------------------------------------------
 
 
-def in_lines(one, bodies, **options):
-    content = bodies if isinstance(bodies, bytes) else as_lines(bodies)
-    answer = one("POST", f"{SHOP}/decide", content=content, headers=NDJSON | options)
-    assert answer.status_code == 200, answer.text
-    return lines_of(answer)
+def in_lines(one, bodies):
+    return post_lines(one, f"{SHOP}/decide", bodies)
 
 
 def test_decisions_in_lines_are_those_of_one_after_the_other(shop, local, tmp_path):
@@ -162,17 +157,6 @@ def test_a_line_that_cannot_be_decided_fails_alone(shop):
     assert counts(shop)["decisions"] == 3
 
 
-def test_lines_of_decisions_wait_while_there_is_too_much(local):
-    one = local(limits=Limits(waiting_rows=2))
-    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
-    one.engine.waiting.add(2, 0)
-    timer = threading.Timer(0.3, one.engine.waiting.add, (-2, 0))
-    timer.start()
-    found = in_lines(one, [{"id": f"d{k}", "actions": ACTIONS} for k in range(5)])
-    timer.join()
-    assert [each["id"] for each in found] == [f"d{k}" for k in range(5)]
-
-
 def test_other_models_decide_no_lines(local):
     one = local()
     one("PUT", SHOP, {})
@@ -184,11 +168,9 @@ def test_other_models_decide_no_lines(local):
 
 
 def test_rewards_come_in_lines(shop):
-    for k in range(3):
-        decided(shop, f"d{k}")
-    lines = b'{"id":"d0","reward":1}\n{"id":"d9","reward":1}\n{"id":"d2","reward":0.5}\n'
-    answer = shop("POST", f"{SHOP}/rewards", content=lines, headers={"Content-Type": "application/x-ndjson"})
-    assert [json.loads(line).get("status") for line in answer.text.splitlines()] == ["durable", 404, "durable"]
+    in_lines(shop, [{"id": f"d{k}", "actions": ACTIONS} for k in range(3)])
+    told = post_lines(shop, f"{SHOP}/rewards", [{"id": id, "reward": 1} for id in ("d0", "d9", "d2")])
+    assert [one.get("status") for one in told] == ["durable", 404, "durable"]
 
 
 def deadline(one, seconds, **policy):
@@ -274,14 +256,6 @@ def test_decisions_and_rewards_are_counted(shop, local, moved):
     assert 'confidently_default_rewards_total{model="shop"} 3.0' in told
     shop.stop()
     assert counts(local()) == found
-
-
-def test_an_apprentice_is_compared_with_the_baseline(local):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions", "policy": {"apprentice": True}})
-    would = [decided(one, f"d{k}", baseline="sport")["would"] for k in range(30)]
-    assert counts(one)["match_rate"] == pytest.approx(would.count("sport") / 30)
-    assert 0 < would.count("sport") < 30
 
 
 def test_rewards_that_come_as_labels_count_at_once(shop, local):

@@ -5,14 +5,11 @@ import threading
 
 import pytest
 
-from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.log.event_log import EventLog
-from confidently.serve.model.settings import ModelSettings
 from confidently.serve.model.version import Version
 from confidently.serve.work import listing
 from confidently.serve.work.erasing import erase
-from confidently.serve.work.models import create
 from confidently.serve.work.versions import train_again
 from tests.serve.running import teach as teach_over_http
 from tests.serve.running import wait_until
@@ -22,19 +19,10 @@ from tests.serve.test_rebuild import trained as trained_on_export
 MODEL = "/v1/models/m"
 
 
-@pytest.fixture
-def engine(tmp_path):
-    found = Engine(tmp_path / "served")
-    found.start()
-    ask(found, create(found, "m", ModelSettings()))
-    yield found
-    found.stop()
-
-
 @pytest.mark.parametrize("step", [(Version, "save"), (EventLog, "overwrite")], ids=["snapshot", "overwriting"])
-def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, step):
+def test_a_kill_before_any_step_of_an_erasure(engines, tmp_path, monkeypatch, step):
     """A copy of the directory is what a kill leaves; the next start completes the erasure, and those after it know."""
-    hosted, original = engine.find("m"), getattr(*step)
+    (engine, hosted), original = engines(), getattr(*step)
     teach(engine, hosted, range(50))
 
     def copied(*arguments):
@@ -46,15 +34,12 @@ def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, ste
     monkeypatch.setattr(*step, original)
     file = model_file(engine, hosted, tmp_path / "before.cw")
     for name in ("killed", "killed again"):
-        again = Engine(tmp_path / name)
-        again.start()
+        again, same = engines(name)
         if name == "killed":
             shutil.copytree(tmp_path / "killed", tmp_path / "killed again")
-        try:
-            assert model_file(again, again.find("m"), tmp_path / "after.cw") == file
-            assert ask(again, listing.export(again.find("m"), 0, 100)) == ask(engine, listing.export(hosted, 0, 100))
-        finally:
-            again.stop()
+        assert model_file(again, same, tmp_path / "after.cw") == file
+        assert ask(again, listing.export(same, 0, 100)) == ask(engine, listing.export(hosted, 0, 100))
+        again.stop()
     log = EventLog(tmp_path / "killed")
     assert log.to_overwrite(hosted.number) == []
     assert log.find(hosted.number, "r7").features is None
@@ -64,11 +49,9 @@ def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, ste
 def test_nobody_gets_an_erased_row_before_it_is_overwritten(local, monkeypatch):
     server = local()
     server("PUT", MODEL, {"view": "none"})
-    secret = {"features": {"name": "secret"}, "label": "ham"}
-    assert server("POST", f"{MODEL}/learn?wait=learned", {"id": "m-1"} | secret).status_code == 200
-    assert (
-        server("POST", f"{MODEL}/learn?wait=learned", {"id": "m-2", "features": {}, "label": "spam"}).status_code == 200
-    )
+    secret = {"id": "m-1", "features": {"name": "secret"}, "label": "ham"}
+    assert server("POST", f"{MODEL}/learn?wait=learned", secret).status_code == 200
+    teach_over_http(server, [({}, "spam")])
     assert server("POST", f"{MODEL}/predict", {"id": "p-1", "features": {"name": "secret"}}).status_code == 200
     monkeypatch.setattr(EventLog, "overwrite", lambda log, example: None)
     for id in ("m-1", "p-1"):
@@ -112,8 +95,8 @@ def test_no_file_of_the_log_has_what_was_erased(local, tmp_path):
     assert found() == set()
 
 
-def test_a_row_that_is_erased_during_a_rebuild(engine, tmp_path, monkeypatch, capsys):
-    hosted = engine.find("m")
+def test_a_row_that_is_erased_during_a_rebuild(engines, tmp_path, monkeypatch, capsys):
+    engine, hosted = engines()
     teach(engine, hosted, range(4000))
     begun, erased, original = threading.Event(), threading.Event(), Version.learn
 

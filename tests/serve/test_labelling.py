@@ -209,6 +209,8 @@ def test_an_answer_that_is_undone_is_never_learned(server, monkeypatch):
     monkeypatch.setattr(answers, "UNDO_SECONDS", 600.0)
     answer(server, "q-0", "spam")
     assert server("DELETE", f"{FIRST}/answers/q-0").status_code == 200
+    history = server("GET", f"{FIRST}/rows/q-0").json()["history"]
+    assert [(one["kind"], one["by"]) for one in history[1:]] == [("answer", "ann"), ("undo", None)]
     assert kind_of(server("DELETE", f"{FIRST}/answers/q-0")) == "unknown-id"
     assert kind_of(server("DELETE", f"{FIRST}/answers/nothing")) == "unknown-id"
     assert "q-0" in queue(server, 40)

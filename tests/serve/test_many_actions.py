@@ -21,13 +21,6 @@ OTHERS = [f"other{k}" for k in range(200)]
 RICH = [{"id": id, "features": FEATURES | {"topic": f"t{k % 7}"}, "cost": 0.01 * k} for k, id in enumerate(MANY)]
 
 
-@pytest.fixture
-def shop(local):
-    one = local()
-    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
-    return one
-
-
 def counts(one):
     """How many lists of actions the log has, and of how many decisions."""
     query = "SELECT (SELECT count(*) FROM lists), (SELECT count(*) FROM choices)"

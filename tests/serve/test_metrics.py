@@ -16,7 +16,7 @@ from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metr
 from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import ENOUGH, SAMPLED, SAMPLED_LATER, TOGETHER, Version
 from tests.serve.rows import examples, made, trained
-from tests.serve.running import NDJSON, lines_of
+from tests.serve.running import teach
 
 FIRST = "/v1/models/m"
 
@@ -155,9 +155,7 @@ def test_the_error_is_that_of_training(local, tmp_path, capsys):
     server("PUT", FIRST, {})
     for features, label in rows[:100]:
         server("POST", f"{FIRST}/learn", {"features": features, "label": label})
-    lines = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows[100:])
-    answer = server("POST", f"{FIRST}/learn?wait=learned", content=lines, headers=NDJSON)
-    assert len(lines_of(answer)) == len(rows) - 100
+    teach(server, rows[100:])
     capsys.readouterr()
     trained(tmp_path, rows)
     said = capsys.readouterr().out

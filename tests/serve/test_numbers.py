@@ -1,6 +1,5 @@
 """Models of numbers: byte for byte those of ``confidently train``, with intervals, errors and alarms of their own."""
 
-import json
 import math
 from random import Random
 
@@ -16,7 +15,7 @@ from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import Version
 from tests.serve.rows import examples, numbered
-from tests.serve.running import NDJSON, as_lines, lines_of, wait_until
+from tests.serve.running import as_lines, lines_of, post_lines, teach, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -28,15 +27,13 @@ def settings_of(**settings):
 # --- over HTTP -------------------------------------------------------------------------------------------------------
 
 
-def learned(server, rows, model=MODEL, **settings):
-    server("PUT", model, {"task": "numbers", **settings})
-    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows)
-    told = lines_of(server("POST", f"{model}/learn?wait=learned", content=content, headers=NDJSON))
-    assert {one["status"] for one in told} == {"learned"}
+def learned(server, rows, first=0, **settings):
+    server("PUT", MODEL, {"task": "numbers", **settings})
+    teach(server, rows, first)
 
 
-def file_of(server, folder, model=MODEL):
-    (folder / "m.cw").write_bytes(server("GET", f"{model}/file").content)
+def file_of(server, folder):
+    (folder / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
     return load(folder / "m.cw")
 
 
@@ -51,9 +48,7 @@ def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
     for coverage in (0.5, 0.9, 0.99):
         [limits] = file.predict_stream(tmp_path / "rows.jsonl", "predict_interval", coverage=coverage)
         asked = f"{MODEL}/predict?set={coverage}"
-        found = lines_of(
-            server("POST", asked, content="".join(json.dumps({"features": x}) + "\n" for x in new), headers=NDJSON)
-        )
+        found = post_lines(server, asked, [{"features": x} for x in new])
         assert np.array([one["interval"] for one in found]) == pytest.approx(limits, rel=1e-9)
         several = server("POST", asked, {"instances": [{"features": x} for x in new[:5]]}).json()["predictions"]
         for one, other in zip(several, found, strict=False):
@@ -81,30 +76,24 @@ def test_before_the_first_row(local):
 
 
 def test_a_number_that_comes_later(local):
-    server = local()
+    server, row = local(), {"id": "q", "features": {"a": 1.0, "b": 2.0}}
     learned(server, numbered(200, "mixed"))
-    first = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
-    assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3.0}).json()["status"] == "learned"
-    again = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3}).json()
-    assert again["status"] == "learned", "3.0 and 3 are the same number"
+    first = server("POST", f"{MODEL}/predict", row).json()
+    for label in (3.0, 3):  # are the same number
+        answer = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": label})
+        assert answer.json()["status"] == "learned"
     answer = server("POST", f"{MODEL}/labels", {"id": "q", "label": 3.5})
     assert answer.status_code == 409 and "3" in answer.json()["detail"]
     corrected = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3.5, "correct": True})
     assert corrected.json()["status"] == "learned"
     stored = server("GET", f"{MODEL}/examples/q").json()
-    assert stored["label"] == 3.5
     shown = {name: first[name] for name in ("label", "interval", "variance", "ask")}
-    assert stored["prediction"] == shown | {"center": first["label"], "size": stored["prediction"]["size"]}
-    same = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
-    assert same == first
-    wide = server("POST", f"{MODEL}/predict?set=0.99", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
+    size = stored["prediction"]["size"]
+    assert (stored["label"], stored["prediction"]) == (3.5, shown | {"center": first["label"], "size": size})
+    assert server("POST", f"{MODEL}/predict", row).json() == first
+    wide = server("POST", f"{MODEL}/predict?set=0.99", row).json()
     assert wide["label"] == first["label"]
     assert wide["interval"][0] < first["interval"][0] < first["label"] < first["interval"][1] < wide["interval"][1]
-    assert server("POST", f"{MODEL}/labels?park=true", {"id": "p", "label": 7.25}).json()["status"] == "parked"
-    server("POST", f"{MODEL}/predict", {"id": "p", "features": {"a": 1.0}})
-    assert server("GET", f"{MODEL}/examples/p").json()["label"] == 7.25
-    [*_, last] = lines_of(server("GET", f"{MODEL}/examples"))
-    assert (last["label"], last["features"]) == (7.25, {"a": 1.0})
 
 
 def test_numbers_without_a_calibration_have_intervals(local):
@@ -122,7 +111,7 @@ def test_numbers_without_a_calibration_have_intervals(local):
 def test_the_errors_are_those_of_the_model_file(local, tmp_path, settings):
     server, rows = local(), numbered(1500, "mixed")
     learned(server, rows[:700], **settings)
-    learned(server, rows[700:], **settings)
+    learned(server, rows[700:], 700, **settings)
     file, shown = file_of(server, tmp_path), server("GET", f"{MODEL}/metrics").json()
     assert shown["rows"] == 1500 and "error" not in shown and "log_loss" not in shown
     assert (shown["mae"], shown["rmse"]) == pytest.approx((file.mae_, file.rmse_), rel=1e-9)
@@ -159,20 +148,18 @@ def test_prometheus_has_the_errors_of_numbers_and_of_classes_apart(local):
 @pytest.mark.long("2,500 rows")
 def test_uncertain_rows_are_asked_about(local):
     """At first all of them, then about a tenth of rows like those before, and rows unlike them."""
-    server, rows = local(), numbered(3000, "mixed")
+    server, rows = local(), numbered(2700, "mixed")
     server("PUT", MODEL, {"task": "numbers"})
-    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).json()["ask"]
+
+    def asks(server, rows):
+        return [one["ask"] for one in post_lines(server, f"{MODEL}/predict", [{"features": x} for x, _ in rows])]
+
+    assert asks(server, rows[:1]) == [True]
     learned(server, rows[:2500])
-    found = [
-        server("POST", f"{MODEL}/predict", {"features": features}).json()["ask"] for features, _ in rows[2500:2700]
-    ]
-    assert 0 <= sum(found) < 0.25 * len(found)
-    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1000.0}}).json()["ask"]
+    found = asks(server, rows[2500:])
+    assert 0 <= sum(found) < 0.25 * len(found) and asks(server, [({"a": 1000.0}, 0)]) == [True]
     server.stop()
-    again = local()
-    assert found == [
-        again("POST", f"{MODEL}/predict", {"features": features}).json()["ask"] for features, _ in rows[2500:2700]
-    ]
+    assert asks(local(), rows[2500:]) == found
 
 
 @pytest.mark.parametrize(

@@ -209,23 +209,35 @@ def test_erasing_a_row_erases_its_second_answers(server, local):
 
 
 def test_the_history_of_a_row_says_who_and_why(server):
-    body = {"id": "q-0", "skip": True, "reason": "cannot tell", "labeller": "bob"}
+    id, address = "a/b ?", "a%2Fb%20%3F"
+    server("POST", f"{FIRST}/predict", {"id": id, "features": {"text": "odd"}})
+    body = {"id": id, "skip": True, "reason": "cannot tell", "labeller": "bob"}
     assert server("POST", f"{FIRST}/answers", body).status_code == 200
-    give(server, "q-0", "spam", "ann")
+    give(server, id, "spam", "ann")
     wait_until(lambda: exported(server))
-    give(server, "q-0", "spam", "carl", second=True)
-    server("POST", f"{FIRST}/labels", {"id": "q-0", "label": "ham", "correct": True, "labeller": "dora"})
-    server("POST", f"{FIRST}/labels", {"id": "q-0", "label": "spam", "correct": True})
-    found = server("GET", f"{FIRST}/examples/q-0").json()["history"]
+    give(server, id, "spam", "carl", second=True)
+    server("POST", f"{FIRST}/labels", {"id": id, "label": "ham", "correct": True, "labeller": "dora"})
+    server("POST", f"{FIRST}/labels", {"id": id, "label": "spam", "correct": True})
+    found = server("GET", f"{FIRST}/examples/{address}").json()["history"]
     told = [(one["event"], one.get("label"), one.get("by"), one.get("reason")) for one in found]
     assert told == [
         ("prediction", None, None, None), ("skip", None, "bob", "cannot tell"), ("answer", "spam", "ann", None),
         ("label", "spam", "ann", None), ("opinion", "spam", "carl", None), ("correction", "ham", "dora", None),
         ("correction", "spam", None, None),
     ]  # fmt: skip
+    row = server("GET", f"{FIRST}/rows/{address}").json()
+    assert [(one["kind"], one["label"], one["by"]) for one in row["history"]] == [one[:3] for one in told]
+    assert (row["label"], row["state"]) == ("spam", "labelled")
+    assert row["prediction"]["probability"].keys() == {"ham", "spam"}
     assert [one["seq"] for one in found] == sorted(one["seq"] for one in found) and found[0]["time"] > 1e9
-    assert exported(server)[-2:] == [("q-0", "ham", "dora"), ("q-0", "spam", None)]
+    assert exported(server)[-2:] == [(id, "ham", "dora"), (id, "spam", None)]
     assert server("GET", f"{FIRST}/metrics").json()["labelling"]["skips"] == [{"reason": "cannot tell", "rows": 1}]
+    for label, who in (("ham", "bob"), ("spam", "cy")):
+        server("POST", f"{FIRST}/labels", {"id": "q-3", "label": label, "labeller": who, "correct": True})
+    assert server("GET", f"{FIRST}/rows/q-3").json()["by"] == "cy"
+    assert server("GET", f"{FIRST}/facets").json()["by"] == {"cy": 1, "dora": 1}
+    assert [one["id"] for one in server("GET", f"{FIRST}/rows?by=cy").json()["rows"]] == ["q-3"]
+    assert server("GET", f"{FIRST}/rows?by=bob").json()["rows"] == []
 
 
 def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(local, monkeypatch):

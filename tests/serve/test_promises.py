@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -230,8 +231,14 @@ class Promises(RuleBasedStateMachine):
     def all_rows_are_shown(self):
         if self.server is not None:
             found = self.ask("GET", "/rows?limit=200").json()["rows"]
-            assert [(one["id"], one["state"], one["label"], one["logged"]) for one in found] == self.log.browsed()
-            assert self.ask("GET", "/facets").json()["state"] == self.log.states()
+            shown = self.log.browsed()
+            assert [(one["id"], one["state"], one["label"], one["logged"]) for one in found] == shown
+            facets = self.ask("GET", "/facets").json()
+            assert facets["state"] == self.log.states()
+            self.names_are_edited(found, shown, facets)
+
+    def names_are_edited(self, found, shown, facets):
+        pass
 
     def set_aside(self):
         return lines_of(self.ask("GET", "/set-aside"))
@@ -260,10 +267,25 @@ class Rows(Promises):
     def start(self, kind):
         self.kind, self.tried = kind, SCW if kind in ("open", "full") else None
         self.begin(KINDS[kind][0])
-        self.other, self.sent = None, 0
+        self.other, self.sent, self.guessed = None, 0, {}
 
     def as_label(self, name):
         return NUMBERS[name] if self.kind == "numbers" else name
+
+    def names_are_edited(self, found, shown, facets):
+        """Labels and predictions have the names that edits gave their classes, in filters and counts as well."""
+        if self.kind == "numbers":
+            return
+        labels = Counter(label for _, _, label, _ in shown if label is not None)
+        guesses = {id: self.log.name(*given) for id, given in self.guessed.items() if id not in self.log.erased}
+        assert {one["id"]: one["predicted"] for one in found if one["id"] in guesses} == guesses
+        assert facets["label"] == labels
+        assert facets["predicted"] == Counter(guess for guess in guesses.values() if guess is not None)
+        for name in CLASSES[1:]:
+            asked = self.ask("GET", f"/rows?limit=200&label={name}").json()["rows"]
+            assert [one["id"] for one in asked] == [id for id, _, label, _ in shown if label == name]
+            asked = self.ask("GET", f"/rows?limit=200&predicted={name}").json()["rows"]
+            assert {one["id"] for one in asked} == {id for id, guess in guesses.items() if guess == name}
 
     def refuses(self, label):
         """Whether the classes of the settings exclude a label."""
@@ -345,6 +367,7 @@ class Rows(Promises):
         assert (answer.status_code, answer.json()["id"]) == (200, id), answer.text
         if id not in self.log.rows:
             self.log.rows[id], self.answers[id] = features, answer.json()
+            self.guessed[id] = (answer.json()["label"], self.log.last)
             if id in self.log.parked:
                 self.server("GET", f"{MODEL}/file")  # once it has learned the label
                 history = self.ask("GET", f"/rows/{quoted(id)}").json()["history"]

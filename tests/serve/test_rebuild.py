@@ -4,20 +4,16 @@ import json
 import shutil
 import threading
 
-import pytest
-
-from confidently.cli import run
-from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.model.hosted import Hosted
-from confidently.serve.model.settings import ModelSettings
 from confidently.serve.work.checking import taught
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.listing import export
-from confidently.serve.work.models import create, download
+from confidently.serve.work.models import download
 from confidently.serve.work.teaching import learn
 from confidently.serve.work.versions import train_again
-from tests.serve.running import as_lines, wait_until
+from tests.serve.rows import trained as trained_on
+from tests.serve.running import wait_until
 
 
 def ask(engine, request):
@@ -42,23 +38,7 @@ def model_file(engine, hosted, path):
 def trained(engine, hosted, folder):
     """The file that ``confidently train`` makes of the rows that are left."""
     rows, _ = ask(engine, export(hosted, 0, 100_000))
-    lines = [{"label": json.loads(bytes(one["label"]))} | json.loads(bytes(one["features"])) for one in rows]
-    (folder / "rows.jsonl").write_text(as_lines(lines))
-    assert (
-        run(
-            [
-                "train",
-                str(folder / "rows.jsonl"),
-                "--no-shuffle",
-                "--rule=arow",
-                "-o",
-                str(folder / "trained.cw"),
-                "--quiet",
-            ]
-        )
-        == 0
-    )
-    return (folder / "trained.cw").read_bytes()
+    return trained_on(folder, [(json.loads(bytes(one["features"])), json.loads(bytes(one["label"]))) for one in rows])
 
 
 def rebuilt(engine, hosted):
@@ -68,12 +48,8 @@ def rebuilt(engine, hosted):
     return number
 
 
-@pytest.mark.parametrize("n", [1040])
-def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
-    engine = Engine(tmp_path / "served")
-    engine.start()
-    ask(engine, create(engine, "m", ModelSettings()))
-    hosted = engine.find("m")
+def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(engines, tmp_path, capsys):
+    (engine, hosted), n = engines(), 1040
     teach(engine, hosted, range(n))
     for k in range(0, n, 9):
         erase(engine, hosted, f"r{k}")
@@ -87,19 +63,14 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     last = model_file(engine, hosted, tmp_path / "last.cw")
     assert last == trained(engine, hosted, tmp_path)
     engine.stop()
-    again = Engine(tmp_path / "served")
-    again.start()
-    assert again.find("m").live.number == number
-    assert model_file(again, again.find("m"), tmp_path / "again.cw") == last
-    again.stop()
+    again, hosted = engines()
+    assert hosted.live.number == number
+    assert model_file(again, hosted, tmp_path / "again.cw") == last
 
 
-def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(tmp_path, capsys, monkeypatch):
+def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(engines, tmp_path, monkeypatch):
     """A copy of the directory is what a kill leaves: the event of the rebuild is durable, the old snapshot is there."""
-    engine = Engine(tmp_path / "served")
-    engine.start()
-    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
-    hosted = engine.find("m")
+    engine, hosted = engines(classes=["ham", "spam"], view="none")
     teach(engine, hosted, range(60))
     erase(engine, hosted, "r3")
     assert list((tmp_path / "served").glob("models/*/*/m-*.cw")), "there is a snapshot with the erased row"
@@ -113,20 +84,14 @@ def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(t
     before = model_file(engine, hosted, tmp_path / "before.cw")
     rebuilt(engine, hosted)
     after = model_file(engine, hosted, tmp_path / "rebuilt.cw")
-    engine.stop()
     assert after != before
-    again = Engine(tmp_path / "killed")
-    again.start()
+    again, hosted = engines("killed")
     assert list((tmp_path / "killed").glob("models/*/*/m-*.cw"))
-    assert model_file(again, again.find("m"), tmp_path / "again.cw") == after
-    again.stop()
+    assert model_file(again, hosted, tmp_path / "again.cw") == after
 
 
-def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_path):
-    engine = Engine(tmp_path / "served")
-    engine.start()
-    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
-    hosted, release = engine.find("m"), threading.Event()
+def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(engines):
+    (engine, hosted), release = engines(classes=["ham", "spam"], view="none"), threading.Event()
     teach(engine, hosted, range(40))
     hosted.live.row_seconds = 1.0  # as if rows took so long that they are learned one by one, between questions
     engine.ask(Request(lambda log, request: release.wait()))
@@ -141,4 +106,3 @@ def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_pa
     engine.ask(Request(lambda log, request: None).blocking()).answer()
     assert hosted.model.stream.learner.n_seen == hosted.metrics.rows == 46
     assert engine.waiting.rows == engine.waiting.size == 0
-    engine.stop()

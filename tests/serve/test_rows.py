@@ -146,16 +146,6 @@ def test_of_many_lines_a_bad_one_fails_alone(spam, tmp_path):
 # --- export, erasure, expiry -----------------------------------------------------------------------------------------
 
 
-def test_the_export_goes_on_after_a_row(spam):
-    for k in range(7):
-        spam("POST", "/learn", row(f"m-{k}"))
-    first = lines_of(spam("GET", "/examples?limit=3"))
-    rest = lines_of(spam("GET", f"/examples?after={first[-1]['seq']}"))
-    assert [one["id"] for one in first + rest] == [f"m-{k}" for k in range(7)]
-    assert set(first[0]) == {"seq", "id", "features", "label", "weight", "time"}
-    assert lines_of(spam("GET", "/examples?after=999")) == []
-
-
 def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
     monkeypatch.setattr(stored, "ROWS_PER_CHUNK", 2)
     for k in range(7):

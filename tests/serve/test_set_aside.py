@@ -16,7 +16,7 @@ from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
 from confidently.serve.work import checking, teaching
 from tests.serve.rows import made
-from tests.serve.running import NDJSON, as_lines, kind_of, lines_of, wait_until
+from tests.serve.running import kind_of, lines_of, post_lines, teach, wait_until
 
 MODEL = "/v1/models/m"
 FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
@@ -52,14 +52,9 @@ def trained(folder, lines, *options):
         ({"covariance": "full"}, "scalars"), ({"multiclass": "one-vs-rest"}, "scalars"),
         ({"classes": ["0", 1, "7"]}, "numbers"), ({"task": "numbers"}, "fractions"),
         ({"task": "numbers", "auto": True}, "fractions"),
-        *(
-            case
-            for case in [
-                ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
-                ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),
-                ({"dtype": "float32"}, "numbers"),
-            ]
-        ),
+        ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
+        ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),
+        ({"dtype": "float32"}, "numbers"),
     ],
     ids=str,
 )  # fmt: skip
@@ -71,8 +66,7 @@ def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, setti
     for row in rows[:80]:
         answer = server("POST", f"{MODEL}/learn?wait=learned", row)
         assert answer.status_code == 200 and answer.json()["status"] == "learned", answer.text
-    sent = as_lines(rows[80:])
-    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
+    told = post_lines(server, f"{MODEL}/learn?wait=learned", rows[80:])
     assert {one["status"] for one in told} == {"learned"}
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
     found = server("GET", f"{MODEL}/metrics").json()
@@ -127,13 +121,10 @@ def test_what_no_decoder_takes_is_refused_on_arrival(local, use, value):
         answer = server("POST", f"{MODEL}/{path}", content=body)
         assert answer.status_code == 422 and answer.json()["pointer"] == "/features", answer.text
         if path != "explain":
-            [told] = lines_of(server("POST", f"{MODEL}/{path}", content=body + b"\n", headers=NDJSON))
+            [told] = post_lines(server, f"{MODEL}/{path}", body + b"\n")
             assert told["status"] == 422
     assert lines_of(server("GET", f"{MODEL}/examples")) == []
-    assert (
-        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1}, "label": "x"}).json()["status"]
-        == "learned"
-    )
+    teach(server, [({"a": 1}, "x")])
 
 
 def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_shown(local, tmp_path, ok):
@@ -223,7 +214,7 @@ def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
     rows = [{"id": f"r{k}", "features": {"a": k % 7, "b": 1}, "label": "xy"[k % 2]} for k in range(1200)]
     bad = {3, 700, 1199}
     sent = [{"id": f"r{k}", **TINY} if k in bad else row for k, row in enumerate(rows)]
-    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=as_lines(sent), headers=NDJSON))
+    told = post_lines(server, f"{MODEL}/learn?wait=learned", sent)
     assert {k for k, one in enumerate(told) if one["status"] == 422} == bad
     assert {one["status"] for k, one in enumerate(told) if k not in bad} == {"learned"}
 
@@ -262,15 +253,9 @@ def test_a_snapshot_knows_what_the_log_was_not_told(local, tmp_path):
     assert [one["event"] for one in listed(again)] == aside
     assert again("GET", MODEL).json()["refused"] == len(aside)
     assert again("GET", f"{MODEL}/file").content == file
-
-
-def test_what_the_log_was_not_told_it_is_told_at_the_end(local, tmp_path):
-    server = local()
-    server.engine.learner.record = lambda hosted: None
-    aside = filled(server)
     server.stop()
     log = EventLog(tmp_path / "served")
-    assert [log.why_aside(1, seq) is not None for seq in aside] == [True] * len(aside)
+    assert all(log.why_aside(1, seq) for seq in aside), "what the log was not told it is told at the end"
     log.close()
 
 
@@ -305,14 +290,10 @@ def test_a_fault_at_a_row_sets_it_aside(local, monkeypatch):
         return learn(self, X, *arguments, **options)
 
     monkeypatch.setattr(learner, "learn", faulty)
-    assert (
-        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": 2}, "label": "x"}).status_code == 200
-    )
+    teach(server, [({"a": 1, "b": 2}, "x")])
     answer = server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "c": 2}, "label": "x"})
     assert kind_of(answer) == "set-aside" and "KeyError: 'a fault'" in answer.json()["detail"]
-    assert (
-        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": 3}, "label": "y"}).status_code == 200
-    )
+    teach(server, [({"a": 1, "b": 3}, "y")], 1)
     assert server("GET", MODEL).json()["features"] == 2
 
 
@@ -320,9 +301,7 @@ def test_a_model_without_memory_stops_and_the_others_go_on(local, monkeypatch):
     server = local()
     for name in ("m", "other"):
         server("PUT", f"/v1/models/{name}", {"view": "none"})
-        for k in range(4):
-            row = {"id": f"r{k}", "features": {"a": k}, "label": "xy"[k % 2]}
-            assert server("POST", f"/v1/models/{name}/learn?wait=learned", row).status_code == 200
+        teach(server, [({"a": k}, "xy"[k % 2]) for k in range(4)], model=name)
     learner = type(server.engine.find("m").model.stream.learner)
     learn, bad = learner.learn, server.engine.find("m").model.stream.learner
 
@@ -387,8 +366,7 @@ def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_it(local, t
     server = local()
     for name in ("m", "other"):
         server("PUT", f"/v1/models/{name}", {"view": "none"})
-        for k in range(4):
-            server("POST", f"/v1/models/{name}/learn?wait=learned", {"features": {"a": k}, "label": "xy"[k % 2]})
+        teach(server, [({"a": k}, "xy"[k % 2]) for k in range(4)], model=name)
     file = server("GET", f"{MODEL}/file").content
     server("PUT", "/v1/models/uploaded/file", content=file)
     folder = server.engine.find("uploaded").folder

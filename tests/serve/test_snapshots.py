@@ -7,20 +7,17 @@ from pathlib import Path
 import pytest
 
 from confidently.models import file
-from confidently.serve.engine.engine import Engine
 from confidently.serve.model import snapshots
-from confidently.serve.model.settings import ModelSettings
 from confidently.serve.waiting import Limits
-from confidently.serve.work.models import create
 from tests.serve.running import wait_until
-from tests.serve.test_rebuild import ask, model_file, teach
+from tests.serve.test_rebuild import model_file, teach
 
 MODEL = "/v1/models/m"
 KINDS = [{}, {"covariance": "full"}, {"rule": "cw_stdev"}]
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=str)
-def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatch, settings):
+def test_a_snapshot_is_of_one_moment_while_learning_goes_on(engines, tmp_path, monkeypatch, settings):
     """A start from it learns the rows after it once: they are not in it already."""
     begun, release, write = threading.Event(), threading.Event(), file.write
 
@@ -33,10 +30,7 @@ def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatc
         write(path, header, arrays)
 
     monkeypatch.setattr(file, "write", slow)
-    engine = Engine(tmp_path / "served", Limits(snapshot_events=200))
-    engine.start()
-    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none", **settings)))
-    hosted = engine.find("m")
+    engine, hosted = engines(limits=Limits(snapshot_events=200), classes=["ham", "spam"], view="none", **settings)
     teach(engine, hosted, range(300))
     wait_until(begun.is_set)
     teach(engine, hosted, range(300, 600))
@@ -44,10 +38,6 @@ def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatc
     release.set()
     hosted.live.snapshots.finish()
     shutil.copytree(tmp_path / "served", tmp_path / "killed")
-    engine.stop()
     [found] = (tmp_path / "killed").glob("models/*/*/m-*.cw")
     assert 200 <= snapshots.number_of(found) <= 300
-    again = Engine(tmp_path / "killed")
-    again.start()
-    assert model_file(again, again.find("m"), tmp_path / "again.cw") == expected
-    again.stop()
+    assert model_file(*engines("killed"), tmp_path / "again.cw") == expected

@@ -50,6 +50,15 @@ def labels(server, name):
     return found
 
 
+def fits(page, what=""):
+    """The page is as wide as its window, and axe finds nothing in it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], what
+    found = Axe().run(page).response["violations"]
+    assert not found, [(what, one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+
+
 def shown_id(page):
     page.locator(".row-card[data-row]").wait_for()
     return page.locator(".row-card").get_attribute("data-row")

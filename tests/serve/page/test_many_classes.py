@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from tests.serve.page.acts import labels, messages, offer, post_lines, shown_id, teach
+from tests.serve.page.acts import fits, labels, messages, offer, post_lines, shown_id, teach
 from tests.serve.page.browser import AWAY
 from tests.serve.running import lines_of, running, wait_until
 
@@ -133,15 +133,11 @@ def test_a_new_class_asks_first_and_names_those_alike(server, visit):
 @pytest.mark.long("axe looks at each dialog twice")
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing_in_fields_lists_and_dialogs(many, visit, theme, width):
-    from axe_playwright_python.sync_playwright import Axe
-
     page = visit(person=None, viewport={"width": width, "height": 780}, color_scheme=theme).open("/#/m/many/label")
 
     def check(what):
         page.wait_for_timeout(200)  # for colors that change slowly
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, what
-        found = Axe().run(page).response["violations"]
-        assert not found, [(what, one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+        fits(page, what)
 
     page.get_by_label("Your name").wait_for()
     check("the question for a name")
@@ -220,9 +216,8 @@ def test_texts_have_their_direction(server, visit):
     page = visit(viewport={"width": 390, "height": 780}).open("/#/m/arabic/label")
     shown_id(page)
     # In one call, as the page may be drawn again between two.
-    directions = (
-        "(which) => [...document.querySelectorAll(which)].map((e) => [e.innerText, getComputedStyle(e).direction])"
-    )
+    shown = "(e) => [e.innerText, getComputedStyle(e).direction]"
+    directions = f"(which) => [...document.querySelectorAll(which)].map({shown})"
     assert [found for _, found in page.evaluate(directions, ".prose p")] == ["rtl"]
     assert [found for _, found in page.evaluate(directions, ".facts dd")] == ["ltr"]
     assert dict(page.evaluate(directions, ".choice-name")) == {"بريد مزعج": "rtl", "ok": "ltr"}

@@ -1,23 +1,21 @@
 """Models of numbers on the page."""
 
-import json
 import random
 
 import pytest
 
-from tests.serve.page.acts import offer
-from tests.serve.running import NDJSON, wait_until
+from tests.serve.page.acts import offer, post_lines
+from tests.serve.running import wait_until
 
 
 def teach_numbers(server, name, n=200, **settings):
     chance = random.Random(name)
     rows = [{"rooms": chance.randrange(1, 6), "city": chance.choice(["Ulm", "Bonn"])} for _ in range(n)]
     labels = [100.0 * row["rooms"] + (50 if row["city"] == "Ulm" else 0) + chance.gauss(0, 20) for row in rows]
-    content = "".join(json.dumps({"features": x, "label": y}) + "\n" for x, y in zip(rows, labels, strict=True))
     with server.client() as client:
         client.put(f"/v1/models/{name}", json={"task": "numbers", **settings}).raise_for_status()
-        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=NDJSON)
-        answer.raise_for_status()
+        taught = [{"features": x, "label": y} for x, y in zip(rows, labels, strict=True)]
+        post_lines(client, f"/v1/models/{name}/learn?wait=learned", taught)
 
 
 @pytest.mark.long("two models in the browser")
