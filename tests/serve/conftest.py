@@ -91,6 +91,19 @@ def local(tmp_path):
 
 
 @pytest.fixture
+def with_model(local):
+    """Makes a server with a model m of these settings."""
+
+    def make(settings=None):
+        server = local()
+        answer = server("PUT", "/v1/models/m", settings or {})
+        assert answer.status_code == 201, answer.text
+        return server
+
+    return make
+
+
+@pytest.fixture
 def shop(local):
     """A server with a model of decisions."""
     one = local()

@@ -63,6 +63,11 @@ class Talker(threading.Thread):
                 self.url = None  # until the next server
 
 
+def with_ids(rows):
+    """Rows, which are features and labels by id, as a body of NDJSON."""
+    return as_lines({"id": id, "features": features, "label": label} for id, (features, label) in rows.items())
+
+
 class Sender(Talker):
     """A client: it predicts, learns and labels rows, and sends again, with the same ids, what was not answered.
 
@@ -108,11 +113,7 @@ class Sender(Talker):
         else:
             several = self.made(row["n"], "mixed", seed=id)
             rows = {f"{id}-{k}": one for k, one in enumerate(several)}
-            content = "".join(
-                json.dumps({"id": one, "features": features, "label": label}) + "\n"
-                for one, (features, label) in rows.items()
-            )
-            with client.stream("POST", f"{MODEL}/learn", content=content, headers=NDJSON) as answer:
+            with client.stream("POST", f"{MODEL}/learn", content=with_ids(rows), headers=NDJSON) as answer:
                 for line in answer.iter_lines():
                     told = json.loads(line)
                     assert told["status"] == "durable", told
@@ -207,11 +208,7 @@ class Operator(Talker):
         name, rows = f"batch-{number}", {}
         for k, (features, label) in enumerate(made(20, "mixed", seed=name)):
             rows[f"{name}-{k}"] = (features, "spm" if k % 7 == 0 and number % 2 else label)
-        content = "".join(
-            json.dumps({"id": id, "features": features, "label": label}) + "\n"
-            for id, (features, label) in rows.items()
-        )
-        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=NDJSON)
+        answer = client.post(f"{MODEL}/learn?batch={name}", content=with_ids(rows), headers=NDJSON)
         assert all(one["status"] == "durable" for one in lines_of(answer)), answer.text
         self.batches[name] = list(rows)
         self.rows |= rows

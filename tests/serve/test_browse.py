@@ -137,9 +137,8 @@ def test_time(filled):
     assert ids(server, both) == ids(server)
 
 
-def test_texts_are_found_whatever_their_case_and_their_escapes(local):
-    server = local()
-    server("PUT", MODEL, {}).raise_for_status()
+def test_texts_are_found_whatever_their_case_and_their_escapes(with_model):
+    server = with_model()
     for k, text in enumerate(
         ["Caf\\u00c9 ol\\u00e9", "café", "100 %", "a_b", 'say \\"hi\\"', "back\\\\slash", "x\\ny"]
     ):
@@ -170,9 +169,8 @@ def test_erased_rows_and_those_set_aside(local):
     assert server("GET", f"{MODEL}/facets").json()["state"]["erased"] == 1
 
 
-def test_sets_of_labels(local):
-    server = local()
-    server("PUT", MODEL, {"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
+def test_sets_of_labels(with_model):
+    server = with_model({"multilabel": True, "classes": ["a", "b", "c"]})
     send(server, "predict", [{"id": f"r{k}", "features": {"n": k}} for k in range(3)])
     send(server, "labels", [{"id": "r0", "label": ["b", "a"]}, {"id": "r1", "label": []}])
     guesses = {row["id"]: row["predicted"] for row in rows_of(server)}
@@ -205,9 +203,8 @@ def counts(server, name, query=""):
     return server("GET", f"{MODEL}/facets?{query}").json()[name]
 
 
-def test_numbers_are_neither_right_nor_wrong(local):
-    server = local()
-    server("PUT", MODEL, {"task": "numbers"}).raise_for_status()
+def test_numbers_are_neither_right_nor_wrong(with_model):
+    server = with_model({"task": "numbers"})
     send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": 2.5 * k} for k in range(9)])
     assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
     send(server, "predict", [{"id": "p", "features": {"n": 4}}])

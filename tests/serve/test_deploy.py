@@ -149,9 +149,8 @@ def test_systemd_accepts_the_unit(tmp_path):
     unit.write_text(text.replace("/opt/confidently/bin/confidently", sys.executable))
     done = subprocess.run([analyze, "verify", unit], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    done = subprocess.run(
-        [analyze, "security", "--offline=true", "--threshold=20", unit], capture_output=True, text=True
-    )
+    command = [analyze, "security", "--offline=true", "--threshold=20", unit]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-300:] + done.stderr
 
 
@@ -200,10 +199,8 @@ def assert_is_served(server, url, token, base):
         evil = {"Origin": "https://evil.example"}
         assert client.post(f"{base}/session", json={"token": token}, headers=evil).status_code == 403
         assert seconds_until_first(client, f"{base}/v1/events") < PATIENCE / 2
-        told = client.post(
-            f"{base}{FIRST}/learn", content=lines_that_wait(server, token),
-            headers=bearer(token) | NDJSON,
-        )  # fmt: skip
+        waiting = lines_that_wait(server, token)
+        told = client.post(f"{base}{FIRST}/learn", content=waiting, headers=bearer(token) | NDJSON)
         assert [one["id"] for one in lines_of(told)] == [one["id"] for one in rows_of(server, token)]
         big = b"x" * (2 << 20)
         assert client.post(f"{base}{FIRST}/learn", content=big, headers=bearer(token)).status_code == 400
@@ -246,20 +243,8 @@ def proxied(tmp_path, url, command, **options):
 def test_nginx_before_a_server_below_a_path(tmp_path):
     nginx, openssl, port = program("nginx"), program("openssl"), free_port()
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = [
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-subj",
-        "/CN=localhost",
-        "-keyout",
-        key,
-        "-out",
-        certificate,
-    ]
-    subprocess.run([openssl, *made], check=True, capture_output=True)
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([openssl, *made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     main = tmp_path / "main.conf"
 
     def command(upstream):
@@ -270,9 +255,8 @@ def test_nginx_before_a_server_below_a_path(tmp_path):
         ]:  # fmt: skip
             assert before in site
             site = site.replace(before, after)
-        temporary = "".join(
-            f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        )
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = "".join(f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in kinds)
         main.write_text(
             f"daemon off;\npid {tmp_path}/pid;\nerror_log {tmp_path}/errors;\nevents {{}}\n"
             f"http {{\naccess_log off;\n{temporary}{site}}}\n"

@@ -322,9 +322,8 @@ def test_an_error_of_the_disk_ends_the_server_with_status_1(tmp_path):
         assert client.put("/v1/models/spam", json={}).status_code == 201
         for k in range(10):
             try:
-                answer = client.post(
-                    "/v1/models/spam/learn", json={"id": f"row-{k}", "features": {"a": 1}, "label": "x"}
-                )
+                row = {"id": f"row-{k}", "features": {"a": 1}, "label": "x"}
+                answer = client.post("/v1/models/spam/learn", json=row)
             except httpx.TransportError:
                 break
             if answer.status_code != 200:

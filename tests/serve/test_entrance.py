@@ -49,15 +49,9 @@ def test_an_id_that_is_kept_cannot_forge_a_header_or_a_line(id):
 
 def test_a_sane_id_of_a_proxy_is_kept(local):
     server = local()
-    for told, kept in [
-        ("abc-1.2_3:4/5+6=7@8", True),
-        ("x" * 128, True),
-        ("x" * 129, False),
-        ("a b", False),
-        ("", False),
-    ]:
+    for told in ("abc-1.2_3:4/5+6=7@8", "x" * 128, "x" * 129, "a b", ""):
         answer = server("GET", "/v1/models/none", headers={"X-Request-Id": told})
-        assert (answer.headers["x-request-id"] == told) == kept
+        assert (answer.headers["x-request-id"] == told) == (told in ("abc-1.2_3:4/5+6=7@8", "x" * 128))
         assert answer.json()["request"] == answer.headers["x-request-id"]
 
 
@@ -144,11 +138,8 @@ def test_an_answer_that_is_cut_is_not_complete(tmp_path, app, status, sent):
 
 @pytest.mark.long("a process")
 def test_the_access_log_may_be_standard_output(tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, str(tmp_path / "served"), "--port", "0", "--access-log", "-", "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [*COMMAND, str(tmp_path / "served"), "--port", "0", "--access-log", "-", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         address = json.loads(process.stdout.readline())["address"]
         with closing(Client(address, "m")) as client:

@@ -46,9 +46,8 @@ def test_a_kill_before_any_step_of_an_erasure(engines, tmp_path, monkeypatch, st
     log.close()
 
 
-def test_nobody_gets_an_erased_row_before_it_is_overwritten(local, monkeypatch):
-    server = local()
-    server("PUT", MODEL, {"view": "none"})
+def test_nobody_gets_an_erased_row_before_it_is_overwritten(with_model, monkeypatch):
+    server = with_model({"view": "none"})
     secret = {"id": "m-1", "features": {"name": "secret"}, "label": "ham"}
     assert server("POST", f"{MODEL}/learn?wait=learned", secret).status_code == 200
     teach_over_http(server, [({}, "spam")])

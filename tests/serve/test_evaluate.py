@@ -177,9 +177,8 @@ def test_periods_are_parts_of_the_decisions():
 
 def test_days_are_periods():
     day = 86_400_000
-    decisions = [
-        (k * day // 2 + day // 4, reward, one) for k, (_, reward, one) in enumerate(made(7, np.random.default_rng(0)))
-    ]
+    given = enumerate(made(7, np.random.default_rng(0)))
+    decisions = [(k * day // 2 + day // 4, reward, one) for k, (_, reward, one) in given]
     found = collected(decisions).result(None, True)
     assert [one["decisions"] for one in found["periods"]] == [2, 2, 2, 1]
 

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from confidently.serve.log.log_file import FILE
-from tests.serve.running import NDJSON, as_lines, running, wait_until
+from tests.serve.running import running, teach, wait_until
 
 CLASSES, ROWS, WORDS = 40, 400, 100  # weights of all words in all classes take 26 MB
 MODEL = "/v1/models/m"
@@ -35,12 +35,8 @@ def stored(folder):
 def fill(client):
     assert client.put(MODEL, json={"view": "none", "reading": {"vocabulary": True}}).status_code == 201
     for first in range(0, ROWS, 100):
-        rows = [
-            {"features": {f"w{k * WORDS + j}": 1 for j in range(WORDS)}, "label": f"c{k % CLASSES}"}
-            for k in range(first, first + 100)
-        ]
-        lines = as_lines(rows)
-        assert client.post(f"{MODEL}/learn?wait=learned", content=lines, headers=NDJSON).status_code == 200
+        words = {k: {f"w{k * WORDS + j}": 1 for j in range(WORDS)} for k in range(first, first + 100)}
+        teach(client.request, [(features, f"c{k % CLASSES}") for k, features in words.items()], first)
     assert client.post(f"{MODEL}/predict", json={"features": {"w1": 1}}).status_code == 200
     assert client.post("/v1/snapshot").status_code == 200
 

@@ -60,9 +60,8 @@ def test_curves_that_do_not_fall_promise_nothing(error):
     assert expected_gain(curve_of(error, 50, 0)) is None
 
 
-def test_the_server_tells_the_gain(local):
-    server = local()
-    server("PUT", FIRST, {"view": "none"})
+def test_the_server_tells_the_gain(with_model):
+    server = with_model({"view": "none"})
     assert server("GET", f"{FIRST}/queue").json()["progress"]["gain"] is None
     curve = Curve()
     for point in curve_of(lambda k: min(0.6 * k**-0.4, 0.5), 4000, 1):

@@ -254,9 +254,8 @@ def test_a_dry_run_says_what_an_import_would_do_and_does_nothing(local):
     assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 2 * MIN_ROWS
 
 
-def test_a_dry_run_of_one_row(local):
-    server = local()
-    server("PUT", MODEL, {"classes": ["ham", "spam"]})
+def test_a_dry_run_of_one_row(with_model):
+    server = with_model({"classes": ["ham", "spam"]})
     found = server("POST", f"{MODEL}/learn?dry_run=true", {"features": {"a": 1}, "label": True}).json()
     assert found["rows"] == 1 and found["good"] == 0 and kind_of(found["bad"][0]) == "unknown-class"
     found = server("POST", f"{MODEL}/learn?dry_run=true", {"features": {"a": 1}, "label": "ham"}).json()

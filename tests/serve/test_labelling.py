@@ -30,10 +30,9 @@ def row(k, margin=1.0, label="ham", **features):
 
 
 @pytest.fixture
-def server(local):
+def server(with_model):
     """A server with forty predicted rows, and nobody but tests in a hurry."""
-    made = local()
-    made("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
+    made = with_model({"view": "none", "classes": ["ham", "spam"]})
     predict(made, range(40))
     return made
 

@@ -38,9 +38,7 @@ def test_a_deleted_model_leaves_no_name_of_its_sources(log):
     assert [log.position(one, "file:/rows.jsonl") for one in (number, number + 1)] == [0, 8]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "same"),
-    [
+@pytest.mark.parametrize(("first", "second", "same"), [
         (b'{"a": 1, "b": [2]}', b'{"b":[2.0],"a":1}', True),
         (b'{"a": 1}', b'{"a": 2}', False),
         (b'{"a": 1e400}', b'{"a": 1e400}', True),
@@ -48,27 +46,22 @@ def test_a_deleted_model_leaves_no_name_of_its_sources(log):
         (b'{"a": "\xff"}', b'{"a": 1}', False),
         (None, None, True),
         (None, b"{}", False),
-    ],
-)
+])  # fmt: skip
 def test_the_same_content(first, second, same):
     """Also of rows of older versions, which took numbers and bytes that no decoder accepts now."""
     assert same_json(first, second) == same_json(second, first) == same
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        lambda log: log.answers.waiting(1),
-        lambda log: log.answers.given(1),
-        lambda log: log.answers.opinions(1),
-        lambda log: log.answers.skips(1),
-        lambda log: log.last_of(1, Event.ERASURE),
-        lambda log: log.n_aside(1, 1),
-        lambda log: log.aside(1, 1, 0, 10),
-        lambda log: log.last_note(1, Event.PROMOTED),
-        lambda log: log.edits.until(1, 10),
-    ],
-)
+RARE = {  # what is asked of events of rare kinds
+    "waiting": lambda log: log.answers.waiting(1), "given": lambda log: log.answers.given(1),
+    "opinions": lambda log: log.answers.opinions(1), "skips": lambda log: log.answers.skips(1),
+    "erasures": lambda log: log.last_of(1, Event.ERASURE), "how many aside": lambda log: log.n_aside(1, 1),
+    "aside": lambda log: log.aside(1, 1, 0, 10), "promotions": lambda log: log.last_note(1, Event.PROMOTED),
+    "edits": lambda log: log.edits.until(1, 10),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", RARE.values(), ids=RARE)
 def test_events_of_rare_kinds_are_found_by_their_index(log, asked):
     """The index is used only by statements that repeat its condition, word by word and number by number."""
     assert any(" INDEX rare " in step for step in plan_of(log, asked))

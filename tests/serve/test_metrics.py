@@ -149,10 +149,9 @@ def test_the_reliability_of_probabilities():
     assert Metrics(metrics.as_dict()).shown()["reliability"] == bins
 
 
-def test_the_error_is_that_of_training(local, tmp_path, capsys):
+def test_the_error_is_that_of_training(local, with_model, tmp_path, capsys):
     rows = made(ROWS_TO_INFER + 300, "mixed")
-    server = local()
-    server("PUT", FIRST, {})
+    server = with_model()
     for features, label in rows[:100]:
         server("POST", f"{FIRST}/learn", {"features": features, "label": label})
     teach(server, rows[100:])
@@ -169,9 +168,8 @@ def test_the_error_is_that_of_training(local, tmp_path, capsys):
         assert after[name] == shown[name], name
 
 
-def test_prometheus_reads_the_metrics(local):
-    server = local()
-    server("PUT", FIRST, {"classes": ["a", "b"]})
+def test_prometheus_reads_the_metrics(with_model):
+    server = with_model({"classes": ["a", "b"]})
     server("POST", f"{FIRST}/predict", {"id": "q<>", "features": {"a": 1}})
     server("POST", f"{FIRST}/learn?wait=learned", {"features": {"a": 1}, "label": "a"})
     answer = server("GET", "/metrics")

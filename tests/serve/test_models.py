@@ -32,9 +32,8 @@ def test_a_model_is_made_once(local):
     assert server("PUT", "/v1/models/plain", content=b"").status_code == 201
 
 
-def test_a_deleted_model_is_gone_and_may_be_made_again(local, tmp_path):
-    server = local()
-    server("PUT", FIRST, {"view": "none"})
+def test_a_deleted_model_is_gone_and_may_be_made_again(local, with_model, tmp_path):
+    server = with_model({"view": "none"})
     teach(server, made(30))
     server("POST", "/v1/snapshot")
     assert server("DELETE", FIRST).status_code == 204
@@ -93,9 +92,8 @@ def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path,
 
 
 @pytest.mark.parametrize("end", ["stops", "deleted", "closed"])
-def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_path, monkeypatch, end):
-    server = local()
-    server("PUT", FIRST, {"view": "none"})
+def test_a_download_that_waits_for_rows_is_answered_whatever_happens(with_model, tmp_path, monkeypatch, end):
+    server = with_model({"view": "none"})
     teach(server, made(20))
     hosted, entered, release = server.engine.find("m"), threading.Event(), threading.Event()
     learner, names = type(hosted.model.stream.learner), iter(range(9))
@@ -136,15 +134,12 @@ def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_
 def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
     """Rows may be what ``csv.DictReader`` makes of the table, with its decimal commas, or have numbers."""
     chance = random.Random(8)
-    rows = [
-        [chance.choice("ab"), f"{chance.gauss(0, 9):.2f}".replace(".", ","), chance.randrange(9)] for _ in range(90)
-    ]
+    costs = [f"{chance.gauss(0, 9):.2f}".replace(".", ",") for _ in range(90)]
+    rows = [[chance.choice("ab"), cost, chance.randrange(9)] for cost in costs]
     table, said = tmp_path / "rows.csv", tmp_path / "said.jsonl"
     table.write_text("label;cost;floor\n" + "".join(f"{label};{cost};{floor}\n" for label, cost, floor in rows))
-    assert (
-        run(["train", str(table), "--rule=arow", "--no-shuffle", "--decimal", ",", "-q", "-o", str(tmp_path / "m.cw")])
-        == 0
-    )
+    options = ["--rule=arow", "--no-shuffle", "--decimal", ",", "-q"]
+    assert run(["train", str(table), *options, "-o", str(tmp_path / "m.cw")]) == 0
     assert run(["predict", str(tmp_path / "m.cw"), str(table), "--proba", "-o", str(said)]) == 0
     expected = [json.loads(line)["proba"] for line in said.read_text().splitlines()]
     server = local()
@@ -157,9 +152,8 @@ def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
         for one, other in zip(found, expected, strict=True):
             assert one == pytest.approx(other, rel=1e-12)
     answer = server("POST", f"{FIRST}/learn", {"features": {"cost": "1_000"}, "label": "a"})
-    assert kind_of(answer) == "invalid-row" and answer.json()["detail"].startswith(
-        "cell '1_000' is a number in another"
-    )
+    assert kind_of(answer) == "invalid-row"
+    assert answer.json()["detail"].startswith("cell '1_000' is a number in another")
     teach(server, list(zip(texts, [label for label, *_ in rows], strict=True)))
     file = server("GET", f"{FIRST}/file").content
     server.stop()
@@ -207,9 +201,8 @@ def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path, options):
     assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
 
 
-def test_an_explanation_adds_up(local):
-    server = local()
-    server("PUT", FIRST, {"view": "none"})
+def test_an_explanation_adds_up(with_model):
+    server = with_model({"view": "none"})
     teach(server, made(50))
     body = {"features": {"a": 1.0, "subject": "win", "never": 1}}
     found = server("POST", f"{FIRST}/explain", body).json()
@@ -230,9 +223,8 @@ def test_a_snapshot_saves_every_model(local, tmp_path):
         teach(server, made(20), model=name)
     found = server("POST", "/v1/snapshot").json()["snapshots"]
     assert found == {"a": 20, "b": 40}
-    assert {path.name for path in (tmp_path / "served" / "models").rglob("m-*.cw")} == {
-        "m-000000000020.cw", "m-000000000040.cw",
-    }  # fmt: skip
+    files = {path.name for path in (tmp_path / "served" / "models").rglob("m-*.cw")}
+    assert files == {"m-000000000020.cw", "m-000000000040.cw"}
 
 
 @pytest.mark.long("180 rows over HTTP, and three backups")
@@ -270,9 +262,8 @@ def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snaps
         assert server.stop() == 0
 
 
-def test_a_backup_that_fails_leaves_nothing(local, tmp_path, monkeypatch):
-    server = local()
-    server("PUT", FIRST, {})
+def test_a_backup_that_fails_leaves_nothing(with_model, tmp_path, monkeypatch):
+    server = with_model()
 
     def failing(log, path):
         yield None
@@ -305,9 +296,8 @@ def check_backup(folder, backup, rows, at_least):
 
 @pytest.mark.long("60 requests of each view")
 @pytest.mark.parametrize("view", ["bins", "ranks", "pairs", "standard", "none", "cosines"])
-def test_a_row_of_unseen_features_is_explained_with_every_view(local, view):
-    server = local()
-    server("PUT", FIRST, {"view": view})
+def test_a_row_of_unseen_features_is_explained_with_every_view(with_model, view):
+    server = with_model({"view": view})
     for k in range(60):
         server("POST", f"{FIRST}/learn?wait=learned", {"features": {"x": k % 7, "y": 1}, "label": "ab"[k % 2]})
     features = {"x": 2, "never": 3.5, "word": "new"}

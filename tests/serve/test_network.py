@@ -16,7 +16,7 @@ import pytest
 from confidently.serve.http import calls
 from tests.serve.hostile import WAYS, attack
 from tests.serve.rows import made
-from tests.serve.running import NDJSON, PATIENCE, lines_of, more_of, running, threaded
+from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, running, threaded
 from tests.serve.test_tokens import bearer, token_file
 
 FIRST = "/v1/models/m"
@@ -37,6 +37,12 @@ def server(shared):
         assert client.put(FIRST, json={"view": "none"}).status_code == 201
         yield shared
         assert client.delete(FIRST).status_code == 204
+
+
+@pytest.fixture
+def client(server):
+    with server.client() as found:
+        yield found
 
 
 @pytest.fixture
@@ -106,18 +112,6 @@ def test_a_body_that_ends_too_early_is_no_row(server):
     assert ids(server) == []
 
 
-def test_many_lines_whose_end_never_comes_are_kept_as_far_as_they_were_answered(server):
-    body = "".join(json.dumps(row(f"m-{k}")) + "\n" for k in range(2000)).encode()
-    head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
-    with connected(server) as cut:
-        cut.sendall(f"{head}Content-Length: {2 * len(body)}\r\n\r\n".encode() + body)
-        told = b""
-        while told.count(b'"status":"durable"') < 1024:
-            told += more_of(cut)
-    told = told.count(b'"status":"durable"')
-    assert ids(server)[:told] == [f"m-{k}" for k in range(told)]
-
-
 def test_many_lines_are_answered_while_they_come(server):
     head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
     with connected(server) as both:
@@ -134,28 +128,21 @@ def test_many_lines_are_answered_while_they_come(server):
 
 @pytest.mark.long("24,000 rows")
 def test_the_memory_of_a_server_does_not_grow_with_the_lines(tmp_path):
-    chance = [json.dumps({"features": features, "label": label}) for features, label in made(400)]
-    piece = ("\n".join(chance) + "\n").encode()
+    piece = as_lines({"features": features, "label": label} for features, label in made(400)).encode()
 
     def send(n):
         with server.client() as client:
-            answer = client.post(
-                f"{FIRST}/learn?wait=learned", content=(piece for _ in range(n)),
-                headers=NDJSON,
-            )  # fmt: skip
+            pieces = (piece for _ in range(n))
+            answer = client.post(f"{FIRST}/learn?wait=learned", content=pieces, headers=NDJSON)
             assert answer.text.count("learned") == 400 * n
-
-    def memory():
-        with open(f"/proc/{server.process.pid}/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
 
     with running(tmp_path / "served") as server:
         with server.client() as client:
             client.put(FIRST, json={"view": "none"})
         send(15)
-        before = memory()
+        before = most_memory(server, "VmRSS")
         send(45)
-        assert memory() < before + 40
+        assert most_memory(server, "VmRSS") < before + 40
 
 
 @pytest.mark.long("waits for five seconds")
@@ -192,8 +179,8 @@ def test_what_was_accepted_before_a_signal_is_learned(tmp_path, number):
 
 
 @pytest.mark.long("waits for events")
-def test_events_tell_what_changes(server):
-    with server.client() as client, client.stream("GET", "/v1/events", headers={"Last-Event-ID": "7"}) as stream:
+def test_events_tell_what_changes(client):
+    with client.stream("GET", "/v1/events", headers={"Last-Event-ID": "7"}) as stream:
         lines = stream.iter_lines()
         assert next(line for line in lines if line.startswith("id:")) == "id: 8"
         client.post(f"{FIRST}/learn?wait=learned", json=row("m"))
@@ -201,14 +188,13 @@ def test_events_tell_what_changes(server):
         found = next(one for one in told if one["models"][0]["rows"])
         assert found["models"][0]["name"] == "m"
     for wrong in ("x", "-1", "9" * 30):
-        with server.client() as client, client.stream("GET", "/v1/events", headers={"Last-Event-ID": wrong}) as stream:
+        with client.stream("GET", "/v1/events", headers={"Last-Event-ID": wrong}) as stream:
             assert next(line for line in stream.iter_lines() if line.startswith("id:")) == "id: 1"
 
 
-def test_a_body_of_which_nothing_more_comes_is_given_up(local, monkeypatch):
+def test_a_body_of_which_nothing_more_comes_is_given_up(with_model, monkeypatch):
     monkeypatch.setattr(calls, "BODY_SECONDS", 0.1)
-    server = local()
-    server("PUT", FIRST, {})
+    server = with_model()
 
     async def body():
         yield b'{"features":'
@@ -254,7 +240,7 @@ def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):
         assert server.stop() == 0
 
 
-def most_memory(server):
-    """The most memory that a server has had, in MB."""
+def most_memory(server, name="VmHWM"):
+    """The most memory that a server has had, or another size, in MB."""
     with open(f"/proc/{server.process.pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+        return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024

@@ -62,9 +62,8 @@ def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
     assert answer["novelty"] == novelty[0] and answer["interval"] == plain["interval"]
 
 
-def test_before_the_first_row(local):
-    server = local()
-    server("PUT", MODEL, {"task": "numbers"})
+def test_before_the_first_row(with_model):
+    server = with_model({"task": "numbers"})
     nothing = {"id": None, "label": None, "interval": None, "variance": None, "ask": True}
     assert server("POST", f"{MODEL}/predict?set=0.5", {"features": {"a": 1}}).json() == nothing
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}, "id": "q"}).json() == nothing | {"id": "q"}
@@ -202,9 +201,8 @@ def test_a_shadow_of_numbers_is_measured_beside_the_model(local):
     assert found["interval"][0] < found["label"] < found["interval"][1]
 
 
-def test_a_row_that_cannot_be_learned_is_set_aside(local):
-    server = local()
-    server("PUT", MODEL, {"task": "numbers", "rule": "poisson"})
+def test_a_row_that_cannot_be_learned_is_set_aside(with_model):
+    server = with_model({"task": "numbers", "rule": "poisson"})
     server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1.0}, "label": 3})
     answer = server("POST", f"{MODEL}/learn?wait=learned", {"id": "neg", "features": {"a": 1.0}, "label": -2})
     assert answer.status_code == 422 and answer.json()["type"] == "urn:confidently:set-aside"
@@ -247,9 +245,8 @@ def test_people_are_asked_for_numbers(local, monkeypatch):
     assert local()("GET", f"{MODEL}/metrics").json()["labelling"]["random"] == shown["random"]
 
 
-def test_limits_that_are_infinite_are_null_and_bounds_hold(local):
-    server = local()
-    assert server("PUT", MODEL, {"task": "numbers", "bounds": [0, None]}).status_code == 201
+def test_limits_that_are_infinite_are_null_and_bounds_hold(with_model):
+    server = with_model({"task": "numbers", "bounds": [0, None]})
     random = np.random.default_rng(0)
     rows = [{"features": {"a": float(a)}, "label": float(abs(a) + 0.1)} for a in random.normal(size=60)]
     for k, row in enumerate(rows):

@@ -118,12 +118,11 @@ def test_an_undone_or_changed_answer_is_not_looked_at_again(monkeypatch):
 
 
 @pytest.fixture
-def server(local, monkeypatch):
+def server(with_model, monkeypatch):
     """A server with ten rows, each of which is asked about twice; answers are learned at once."""
     monkeypatch.setattr(opinions, "SECOND_SHARE", 1.0)
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.0)
-    made = local()
-    made("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
+    made = with_model({"view": "none", "classes": ["ham", "spam"]})
     for k in range(10):
         body = {"id": f"q-{k}", "features": {"text": f"word{k}"}}
         assert made("POST", f"{FIRST}/predict", body).status_code == 200
@@ -240,10 +239,9 @@ def test_the_history_of_a_row_says_who_and_why(server):
     assert server("GET", f"{FIRST}/rows?by=bob").json()["rows"] == []
 
 
-def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(local, monkeypatch):
+def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(with_model, monkeypatch):
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.0)
-    server = local()
-    server("PUT", FIRST, {"view": "none"})
+    server = with_model({"view": "none"})
     server("POST", f"{FIRST}/predict", {"id": "q-0", "features": {"text": "word"}})
     for label in ("ham", "eggs"):
         server("POST", f"{FIRST}/learn?wait=learned", {"features": {"text": "other"}, "label": label})
@@ -254,11 +252,10 @@ def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(local, m
     assert (agreement(server)["people"]["rows"], agreement(server)["people"]["same"]) == (1, 1)
 
 
-def test_numbers_are_not_asked_about_twice(local, monkeypatch):
+def test_numbers_are_not_asked_about_twice(local, with_model, monkeypatch):
     monkeypatch.setattr(opinions, "SECOND_SHARE", 1.0)
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.0)
-    server = local()
-    server("PUT", FIRST, {"task": "numbers"})
+    server = with_model({"task": "numbers"})
     for k in range(3):
         server("POST", f"{FIRST}/predict", {"id": f"q-{k}", "features": {"a": k}})
         assert give(server, f"q-{k}", 1.5 * k, "ann").status_code == 200
@@ -281,9 +278,8 @@ def test_seats_of_a_person_have_different_rows(server):
 # --- what the model says now -----------------------------------------------------------------------------------------
 
 
-def test_rows_have_the_most_probable_classes_of_now(local):
-    server = local()
-    server("PUT", FIRST, {"reading": {"text": ["text"]}})
+def test_rows_have_the_most_probable_classes_of_now(with_model):
+    server = with_model({"reading": {"text": ["text"]}})
     server("POST", f"{FIRST}/predict", {"id": "q", "features": {"text": "one"}})
     assert [(one["guess"], one["top"]) for one in queue(server, "ann")] == [(None, [])]
     for k in range(7):
@@ -297,11 +293,10 @@ def test_rows_have_the_most_probable_classes_of_now(local):
 
 
 @pytest.mark.long("460 requests")
-def test_the_certainty_of_waiting_rows_follows_the_model(local, monkeypatch):
+def test_the_certainty_of_waiting_rows_follows_the_model(with_model, monkeypatch):
     """Rows that came before the model knew anything: those that it has understood meanwhile are asked about last."""
     monkeypatch.setattr(pools, "REFRESH_SECONDS", 0.0)
-    server = local()
-    server("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
+    server = with_model({"view": "none", "classes": ["ham", "spam"]})
     for k in range(400):
         word = "known" if k % 2 else "strange"
         server("POST", f"{FIRST}/predict", {"id": f"{word}-{k}", "features": {f"{word}": 1, f"n{k}": 1}})
@@ -321,9 +316,8 @@ def test_the_certainty_of_waiting_rows_follows_the_model(local, monkeypatch):
     assert asked and all(one.startswith("strange") for one in asked)
 
 
-def test_a_model_that_has_stopped_still_shows_its_rows(local):
-    server = local()
-    server("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
+def test_a_model_that_has_stopped_still_shows_its_rows(with_model):
+    server = with_model({"view": "none", "classes": ["ham", "spam"]})
     server("POST", f"{FIRST}/predict", {"id": "q", "features": {"a": 1}})
     server.engine.find("m").live.fail(MemoryError())
     assert [(one["id"], one["top"]) for one in queue(server, "ann")] == [("q", [])]

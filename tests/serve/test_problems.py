@@ -92,10 +92,9 @@ def test_bodies_and_lines_of_the_largest_size_are_read_and_no_larger_ones(monkey
         assert caught.value.kind == "too-large"
 
 
-def test_work_that_takes_long_is_refused_when_the_server_stops(local):
+def test_work_that_takes_long_is_refused_when_the_server_stops(with_model):
     """Whoever waits for it is told."""
-    server = local()
-    server("PUT", FIRST, {})
+    server = with_model()
     going_on = threading.Event()
 
     def steps():

@@ -273,11 +273,17 @@ class Rows(Promises):
         return NUMBERS[name] if self.kind == "numbers" else name
 
     def names_are_edited(self, found, shown, facets):
-        """Labels and predictions have the names that edits gave their classes, in filters and counts as well."""
+        """Labels and predictions have the names that edits gave their classes, in filters and counts as well.
+
+        What was predicted stays if its class was removed.
+        """
         if self.kind == "numbers":
             return
         labels = Counter(label for _, _, label, _ in shown if label is not None)
-        guesses = {id: self.log.name(*given) for id, given in self.guessed.items() if id not in self.log.erased}
+        guesses = {
+            id: self.log.name(label, seq) or label
+            for id, (label, seq) in self.guessed.items() if id not in self.log.erased
+        }  # fmt: skip
         assert {one["id"]: one["predicted"] for one in found if one["id"] in guesses} == guesses
         assert facets["label"] == labels
         assert facets["predicted"] == Counter(guess for guess in guesses.values() if guess is not None)

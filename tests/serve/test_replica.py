@@ -177,9 +177,8 @@ def test_a_replica_needs_a_token_of_a_primary_that_has_tokens(tmp_path, ok):
             level(primary, replica)
 
 
-def test_what_replicas_ask(local):
-    server = local()
-    server("PUT", MODEL, {})
+def test_what_replicas_ask(with_model):
+    server = with_model()
     assert server("GET", "/v1/models/no/replication/snapshot").status_code == 404
     ended = server("GET", f"{MODEL}/replication/learned?version=7")  # which is not the one that answers
     assert (ended.status_code, ended.content) == (200, b"")

@@ -97,9 +97,8 @@ def test_a_prediction_without_an_id_is_not_kept(spam):
     assert spam("GET", "/queue").json()["rows"] == []
 
 
-def test_labels_that_are_numbers_and_sets(local):
-    server = local()
-    server("PUT", "/v1/models/m", {})
+def test_labels_that_are_numbers_and_sets(with_model):
+    server = with_model()
     for label in (1, True, "1"):
         assert server("POST", "/v1/models/m/learn", row("one", label)).status_code == 200
     server("POST", "/v1/models/m/learn?wait=learned", row("two", 0, a=-1))

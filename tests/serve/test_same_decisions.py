@@ -38,9 +38,8 @@ def both(local, tmp_path):
     """A model, and a server that has it."""
     model, one = DecisionModel(), local()
     for k in range(60):
-        model.learn(
-            {"who": ("fan", "reader")[k % 2], "hour": k % 24}, ["a", "b", "c", 1, 2][k % 5], k % 5 == 2 * (k % 2)
-        )
+        context = {"who": ("fan", "reader")[k % 2], "hour": k % 24}
+        model.learn(context, ["a", "b", "c", 1, 2][k % 5], k % 5 == 2 * (k % 2))
     model.save(tmp_path / "model")
     answer = one("PUT", f"{SHOP}/file", content=(tmp_path / "model").read_bytes())
     assert answer.status_code == 201, answer.text

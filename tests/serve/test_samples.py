@@ -15,10 +15,8 @@ def test_a_sample_is_a_model_that_has_learned_and_rows_that_wait(local, name):
     assert (facts["rows"], facts["to_label"] > 0.8 * N_WAITING) == (N_LEARNED, True)  # rows alike are asked about once
     measure, bound = {"messages": ("error", 0.2), "tickets": ("error", 0.3), "rents": ("mae", 150.0)}[name]
     assert facts["recent"][measure] < bound
-    assert server("GET", f"/v1/models/{name}/facets").json()["state"] == {
-        "labelled": N_LEARNED,
-        "unlabelled": N_WAITING,
-    }
+    states = server("GET", f"/v1/models/{name}/facets").json()["state"]
+    assert states == {"labelled": N_LEARNED, "unlabelled": N_WAITING}
     again = server("POST", "/v1/samples", {"sample": name})
     assert again.status_code == 409 and server("GET", f"/v1/models/{name}").json()["rows"] == N_LEARNED
 

@@ -78,9 +78,8 @@ def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, setti
     assert again("GET", MODEL).json()["seq"] == 400
 
 
-def test_an_answer_with_the_guessed_labels_in_another_order_is_a_hit(local):
-    server = local()
-    server("PUT", MODEL, {"multilabel": True})
+def test_an_answer_with_the_guessed_labels_in_another_order_is_a_hit(with_model):
+    server = with_model({"multilabel": True})
     for k in range(40):
         server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": k % 2}, "label": ["x", "y"]})
     for k in range(30):
@@ -110,9 +109,8 @@ USES = {
         b"[" * 101 + b"]" * 101,
     ],
 )  # fmt: skip
-def test_what_no_decoder_takes_is_refused_on_arrival(local, use, value):
-    server = local()
-    server("PUT", MODEL, {"reading": USES[use]})
+def test_what_no_decoder_takes_is_refused_on_arrival(with_model, use, value):
+    server = with_model({"reading": USES[use]})
     features = b'{"a":1,"c":' + value + b"}"
     for path, body in [
         ("learn", b'{"features":%s,"label":"x"}' % features), ("predict", b'{"id":"p","features":%s}' % features),
@@ -127,10 +125,9 @@ def test_what_no_decoder_takes_is_refused_on_arrival(local, use, value):
     teach(server, [({"a": 1}, "x")])
 
 
-def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_shown(local, tmp_path, ok):
+def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_shown(with_model, tmp_path, ok):
     """Such rows were acknowledged once; the log of then still serves."""
-    server = local()
-    server("PUT", MODEL, {"view": "none", "reading": {"category": ["c"], "drop": ["d"]}})
+    server = with_model({"view": "none", "reading": {"category": ["c"], "drop": ["d"]}})
     hosted = server.engine.find("m")
     rows = [b'{"a":%d,"c":1e400,"d":"\xff"}' % k for k in range(200)]
     taught = [
@@ -276,10 +273,9 @@ def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):
 # --- faults of the program, and of the machine -----------------------------------------------------------------------
 
 
-def test_a_fault_at_a_row_sets_it_aside(local, monkeypatch):
+def test_a_fault_at_a_row_sets_it_aside(with_model, monkeypatch):
     """An exception that nobody has thought of is told with its type."""
-    server = local()
-    server("PUT", MODEL, {"view": "none"})
+    server = with_model({"view": "none"})
     hosted = server.engine.find("m")
     learner = type(hosted.model.stream.learner)
     learn = learner.learn
@@ -335,9 +331,8 @@ def test_a_model_without_memory_stops_and_the_others_go_on(local, monkeypatch):
     assert [again("GET", f"/v1/models/{name}").json()["rows"] for name in ("m", "other")] == [5, 5]
 
 
-def test_rows_that_wait_for_a_model_that_stops_are_answered(local, monkeypatch):
-    server = local()
-    server("PUT", MODEL, {"view": "none"})
+def test_rows_that_wait_for_a_model_that_stops_are_answered(with_model, monkeypatch):
+    server = with_model({"view": "none"})
     hosted, entered, release = server.engine.find("m"), threading.Event(), threading.Event()
     learner = type(hosted.model.stream.learner)
 
@@ -392,12 +387,11 @@ def written(k, number):
 
 
 @pytest.mark.parametrize("way", ["learn", "follow"])
-def test_numbers_keep_their_text(local, tmp_path, way):
+def test_numbers_keep_their_text(local, with_model, tmp_path, way):
     options = ("--category=code", "--text=words", "--view=none")
     lines = [written(k, NUMBERS[k % len(NUMBERS)]) for k in range(90)]
     settings = {"view": "none", "reading": {"category": ["code"], "text": ["words"]}}
-    server = local()
-    server("PUT", MODEL, settings)
+    server = with_model(settings)
     if way == "learn":
         for line in lines:
             features, label = line[:-11] + "}", line[-2]

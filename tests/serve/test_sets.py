@@ -109,9 +109,8 @@ def test_sets_of_labels_have_those_that_cannot_be_excluded(local, tmp_path):
 
 
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
-def test_every_class_is_possible_before_there_are_rows_enough(local, settings):
-    server = local()
-    server("PUT", MODEL, {"classes": ["ham", "spam"], **settings})
+def test_every_class_is_possible_before_there_are_rows_enough(with_model, settings):
+    server = with_model({"classes": ["ham", "spam"], **settings})
     asked = f"{MODEL}/predict?set=0.9&max_risk=0.1"
     for _ in range(2):
         found = server("POST", asked, {"features": {"a": 1}}).json()

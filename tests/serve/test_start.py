@@ -33,10 +33,8 @@ def test_a_server_that_is_about_to_stop_is_waited_for(tmp_path):
 
 def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    assert not_served(tmp_path / "file" / "served") == (
-        2,
-        f"confidently: error: {tmp_path}/file/served: Not a directory",
-    )
+    told = f"confidently: error: {tmp_path}/file/served: Not a directory"
+    assert not_served(tmp_path / "file" / "served") == (2, told)
 
 
 def test_a_port_that_is_taken(tmp_path):
@@ -46,15 +44,12 @@ def test_a_port_that_is_taken(tmp_path):
 
 
 @pytest.mark.long("trains a topic model for each")
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("none.cw", "none.cw: No such file or directory"),
-        ("text.cw", "text.cw: not a model file, but text"),
-        ("topics.cw", "topics.cw: expected a classifier or a regression model, got a topic model"),
-        ("a b.cw", "a b.cw: the name of a model: expected 1 to 64 letters"),
-    ],
-)
+@pytest.mark.parametrize(("name", "told"), [
+    ("none.cw", "none.cw: No such file or directory"),
+    ("text.cw", "text.cw: not a model file, but text"),
+    ("topics.cw", "topics.cw: expected a classifier or a regression model, got a topic model"),
+    ("a b.cw", "a b.cw: the name of a model: expected 1 to 64 letters"),
+])  # fmt: skip
 def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     (tmp_path / "text.cw").write_text("text")
     (tmp_path / "texts.svm").write_text("0 1:1 2:1\n1 2:1 3:2\n")

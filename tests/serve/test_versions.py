@@ -35,9 +35,8 @@ def change(server, method, path, body=None):
 
 
 @pytest.fixture
-def server(local):
-    found = local()
-    assert found("PUT", MODEL, {"view": "none"}).status_code == 201
+def server(with_model):
+    found = with_model({"view": "none"})
     teach(found, ROWS[:400])
     return found
 
@@ -101,12 +100,9 @@ def test_a_row_that_somebody_waits_for_is_learned_by_the_version_that_answers_th
     release = threading.Event()
 
     server.engine.ask(Request(lambda log, request: release.wait()))
-    answers = []
-    waiting = threading.Thread(
-        target=lambda: answers.append(
-            server("POST", f"{MODEL}/learn?wait=learned", {"features": ROWS[401][0], "label": ROWS[401][1]})
-        )
-    )
+    row, answers = {"features": ROWS[401][0], "label": ROWS[401][1]}, []
+    learn = lambda: answers.append(server("POST", f"{MODEL}/learn?wait=learned", row))  # noqa: E731
+    waiting = threading.Thread(target=learn)
     waiting.start()
     wait_until(lambda: hosted.live.waiting)
     server("POST", f"{MODEL}/versions/2/promote")

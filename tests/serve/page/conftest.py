@@ -26,6 +26,12 @@ def server(tmp_path_factory, browser):
         yield found
 
 
+@pytest.fixture(scope="module")
+def client(server):
+    with server.client() as found:
+        yield found
+
+
 @pytest.fixture
 def visit(browser, server):
     """Makes visitors of the server."""

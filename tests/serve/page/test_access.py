@@ -63,31 +63,29 @@ def test_the_keyboard_reaches_the_content(filled, visit):
     assert page.evaluate("document.activeElement.className") == "row-card"
 
 
-def test_files_are_served_with_a_policy_and_have_nothing_inline(server):
-    with server.client() as client:
-        for path in sorted(PAGE.rglob("*.*")):
-            answer = client.get(f"/page/{path.relative_to(PAGE)}")
-            assert answer.content == path.read_bytes()
-            assert "script-src 'self'; style-src 'self'" in answer.headers["content-security-policy"]
-            text = path.read_text(encoding="utf-8")
-            assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), path
-            if path.suffix == ".html":
-                assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", text), path
-            if path.suffix == ".js":
-                assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), path
-        for path in ("../app.py", "%2e%2e/app.py", "js/../../app.py", "js%2f..%2f..%2fapp.py", "", "js", "none.js"):
-            assert client.get(f"/page/{path}").status_code == 404, path
+def test_files_are_served_with_a_policy_and_have_nothing_inline(client):
+    for path in sorted(PAGE.rglob("*.*")):
+        answer = client.get(f"/page/{path.relative_to(PAGE)}")
+        assert answer.content == path.read_bytes()
+        assert "script-src 'self'; style-src 'self'" in answer.headers["content-security-policy"]
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), path
+        if path.suffix == ".html":
+            assert not re.search(r"<script>|<style|\sstyle=|\son\w+=", text), path
+        if path.suffix == ".js":
+            assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), path
+    for path in ("../app.py", "%2e%2e/app.py", "js/../../app.py", "js%2f..%2f..%2fapp.py", "", "js", "none.js"):
+        assert client.get(f"/page/{path}").status_code == 404, path
 
 
 EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
-def test_markup_in_rows_ids_and_classes_stays_text(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/evil", json={"reading": {"text": ["text"]}}).raise_for_status()
-        for label in (EVIL, "ham"):
-            body = {"features": {"text": EVIL, EVIL: EVIL}, "label": label}
-            client.post("/v1/models/evil/learn?wait=learned", json=body).raise_for_status()
+def test_markup_in_rows_ids_and_classes_stays_text(server, client, visit):
+    client.put("/v1/models/evil", json={"reading": {"text": ["text"]}}).raise_for_status()
+    for label in (EVIL, "ham"):
+        body = {"features": {"text": EVIL, EVIL: EVIL}, "label": label}
+        client.post("/v1/models/evil/learn?wait=learned", json=body).raise_for_status()
     offer(server, "evil", {EVIL: {"text": EVIL, EVIL: 1}})
     visitor = visit()
     for view in ("", "/label", "/explain"):

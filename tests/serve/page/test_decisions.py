@@ -30,11 +30,10 @@ def shop(server):
     return "shop"
 
 
-def test_the_view_shows_rewards_and_shares(server, visit, shop):
+def test_the_view_shows_rewards_and_shares(client, visit, shop):
     page = visit().open(f"/#/m/{shop}")
-    with server.client() as client:
-        facts = client.get(f"/v1/models/{shop}").json()["decisions"]
-        found = client.get(f"/v1/models/{shop}/evaluate?policy=baseline&policy=always:sport").json()
+    facts = client.get(f"/v1/models/{shop}").json()["decisions"]
+    found = client.get(f"/v1/models/{shop}/evaluate?policy=baseline&policy=always:sport").json()
     table = page.get_by_role("table", name="What policies would have earned per decision")
     table.wait_for()
     tiles = page.get_by_role("region", name="Decisions", exact=True).inner_text()
@@ -56,9 +55,8 @@ def test_the_view_shows_rewards_and_shares(server, visit, shop):
     assert page.get_by_role("region", name="Actions", exact=True).locator("tbody tr").count() == 3
 
 
-def test_a_decision_is_explained(server, visit, shop):
-    with server.client() as client:
-        kept = client.get(f"/v1/models/{shop}/rows/visit-50").json()["prediction"]["decision"]
+def test_a_decision_is_explained(client, visit, shop):
+    kept = client.get(f"/v1/models/{shop}/rows/visit-50").json()["prediction"]["decision"]
     page = visit().open(f"/#/m/{shop}/rows?text=visit-50")
     page.get_by_text(f"{100 * kept['probabilities'][kept['chosen']]:.0f} %").wait_for()
     assert page.get_by_role("columnheader", name="Reward").is_visible()

@@ -13,7 +13,7 @@ from tests.serve.rows import made, trained
 from tests.serve.running import as_lines, lines_of, wait_until
 
 
-def test_a_dropped_csv_file_becomes_a_model(server, visit):
+def test_a_dropped_csv_file_becomes_a_model(client, visit):
     visitor = visit()
     page = visitor.open()
     drop(page, "my mail.csv", table(2500))
@@ -23,23 +23,22 @@ def test_a_dropped_csv_file_becomes_a_model(server, visit):
     page.get_by_label("Method").select_option("arow")
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("2,500 rows learned").wait_for()
-    with server.client() as client:
-        wait_until(lambda: client.get("/v1/models/my-mail").json()["rows"] == 2500)
-        facts = client.get("/v1/models/my-mail").json()
-        assert facts["settings"]["reading"] == {"text": ["message"]} and "auto" not in facts["settings"]
-        [row] = lines_of(client.get("/v1/models/my-mail/examples?limit=1"))
-        assert row["features"] == {"message": f'{text_of("ham", 0)}; said "she"\nand left', "links": 0.5, "zip": "000"}
-        page = visitor.open("/#/add")
-        drop(page, "my mail.csv", table(2500))
-        assert page.get_by_label("Name of the model").input_value() == "my-mail-2"
-        page.get_by_label("Rows go to").select_option("my-mail")
-        page.get_by_text("Adds to my-mail, which has 2,500 rows: learns 2,500 rows.").wait_for()
-        page.get_by_role("button", name="Add and learn").click()
-        page.get_by_text("2,500 rows learned").wait_for()
-        assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
+    wait_until(lambda: client.get("/v1/models/my-mail").json()["rows"] == 2500)
+    facts = client.get("/v1/models/my-mail").json()
+    assert facts["settings"]["reading"] == {"text": ["message"]} and "auto" not in facts["settings"]
+    [row] = lines_of(client.get("/v1/models/my-mail/examples?limit=1"))
+    assert row["features"] == {"message": f'{text_of("ham", 0)}; said "she"\nand left', "links": 0.5, "zip": "000"}
+    page = visitor.open("/#/add")
+    drop(page, "my mail.csv", table(2500))
+    assert page.get_by_label("Name of the model").input_value() == "my-mail-2"
+    page.get_by_label("Rows go to").select_option("my-mail")
+    page.get_by_text("Adds to my-mail, which has 2,500 rows: learns 2,500 rows.").wait_for()
+    page.get_by_role("button", name="Add and learn").click()
+    page.get_by_text("2,500 rows learned").wait_for()
+    assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
 
 
-def test_json_lines_with_and_without_labels(server, visit):
+def test_json_lines_with_and_without_labels(client, visit):
     rows = [{"text": text_of(("ham", "spam")[k % 2], k), "n": k, "at": {"deep": [1]}} for k in range(20)]
     for k in range(0, 12):
         rows[k]["label"] = ("ham", "spam")[k % 2]
@@ -50,52 +49,48 @@ def test_json_lines_with_and_without_labels(server, visit):
     page.get_by_text("12 rows learned, 8 to label").wait_for()
     page.get_by_role("link", name="Label rows").click()
     shown_id(page)
-    with server.client() as client:
-        [row] = lines_of(client.get("/v1/models/mail/examples?limit=1"))
+    [row] = lines_of(client.get("/v1/models/mail/examples?limit=1"))
     assert row["features"] == {key: value for key, value in rows[0].items() if key != "label"}
 
 
 @pytest.mark.long("loads an encoder")
-def test_texts_become_vectors_if_that_is_chosen(server, visit):
+def test_texts_become_vectors_if_that_is_chosen(client, visit):
     pytest.importorskip("wordllama", reason="wordllama is not installed")
     page = visit().open("/#/add")
     drop(page, "tickets.csv", table(40))
     page.get_by_label("Method").select_option("vectors")
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("40 rows learned").wait_for()
-    with server.client() as client:
-        wait_until(lambda: client.get("/v1/models/tickets").json()["rows"] == 40)
-        assert client.get("/v1/models/tickets").json()["settings"]["encoder"] == "wordllama"
-        [row] = lines_of(client.get("/v1/models/tickets/examples?limit=1&vectors=true"))
+    wait_until(lambda: client.get("/v1/models/tickets").json()["rows"] == 40)
+    assert client.get("/v1/models/tickets").json()["settings"]["encoder"] == "wordllama"
+    [row] = lines_of(client.get("/v1/models/tickets/examples?limit=1&vectors=true"))
     assert len(row["features"]["vector"]) == 256
 
 
-def test_a_model_file_continues_its_training(server, visit, tmp_path):
+def test_a_model_file_continues_its_training(client, visit, tmp_path):
     trained(tmp_path, made(50), "--view", "none")
     page = visit().open()
     page.locator("#overview-file").set_input_files(tmp_path / "trained.cw")
     page.get_by_label("Name of the model").fill("uploaded")
     page.get_by_role("button", name="Upload").click()
     page.get_by_role("heading", name="uploaded").wait_for()
-    with server.client() as client:
-        assert client.get("/v1/models/uploaded/file").content == (tmp_path / "trained.cw").read_bytes()
+    assert client.get("/v1/models/uploaded/file").content == (tmp_path / "trained.cw").read_bytes()
 
 
 @pytest.mark.parametrize("method", ["auto", "arow"])
-def test_labels_with_fractions_are_numbers(visit, server, method):
+def test_labels_with_fractions_are_numbers(visit, client, method):
     page = visit().open("/#/add")
     drop(page, f"price-{method}.csv", "y;size;target\n1;1;0.5\n0;2;3\n1;4;1.25\n")
     assert page.get_by_label("Role of the column target").input_value() == "label"
     page.get_by_label("Method").select_option(method)
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("3 rows learned").wait_for()
-    with server.client() as client:
-        assert client.get(f"/v1/models/price-{method}").json()["task"] == "numbers"
-        rows = lines_of(client.get(f"/v1/models/price-{method}/examples"))
+    assert client.get(f"/v1/models/price-{method}").json()["task"] == "numbers"
+    rows = lines_of(client.get(f"/v1/models/price-{method}/examples"))
     assert [float(row["label"]) for row in rows] == [0.5, 3.0, 1.25]
 
 
-def test_no_column_is_taken_for_the_label_because_of_its_values(server, visit):
+def test_no_column_is_taken_for_the_label_because_of_its_values(client, visit):
     days = [f"2026-01-{1 + k % 28:02}" for k in range(60)]
     rows = [f"{day},{('red', 'green')[k % 3 == 0]},{k}.5,word{k} and more" for k, day in enumerate(days)]
     page = visit().open("/#/add")
@@ -115,25 +110,23 @@ def test_no_column_is_taken_for_the_label_because_of_its_values(server, visit):
     assert "Creates enron and learns 60 rows." in plan.inner_text()
     page.get_by_label("Label column").select_option("None: all rows wait for labels")
     plan.get_by_text("Creates enron and 60 rows without a label wait for labels.").wait_for()
-    with server.client() as client:
-        assert client.get("/v1/models/enron").status_code == 404  # nothing was sent
+    assert client.get("/v1/models/enron").status_code == 404  # nothing was sent
 
 
-def test_rows_are_added_to_a_model_only_if_it_is_chosen(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/taken", json={"rule": "arow", "classes": ["ham", "eggs"]}).raise_for_status()
-        page = visit().open("/#/add")
-        drop(page, "taken.csv", "n,label\n" + "".join(f"{k},{('ham', 'spam')[k % 2]}\n" for k in range(10)))
-        assert page.get_by_label("Name of the model").input_value() == "taken-2"
-        page.get_by_label("Name of the model").fill("taken")
-        page.get_by_label("Method").select_option("arow")
-        page.get_by_role("button", name="Create and learn").click()
-        page.get_by_text('there is one already; to add the rows to it, choose it under "Rows go to"').wait_for()
-        page.get_by_label("Rows go to").select_option("taken")
-        page.get_by_text("Adds to taken, which has 0 rows: learns 5 rows.").wait_for()
-        refused = page.get_by_role("region", name="What will happen").get_by_role("listitem").all_inner_texts()
-        assert refused == [f"row {k}: the label 'spam' is not one of eggs, ham" for k in (2, 4, 6, 8, 10)]
-        assert client.get("/v1/models/taken").json()["rows"] == 0
+def test_rows_are_added_to_a_model_only_if_it_is_chosen(client, visit):
+    client.put("/v1/models/taken", json={"rule": "arow", "classes": ["ham", "eggs"]}).raise_for_status()
+    page = visit().open("/#/add")
+    drop(page, "taken.csv", "n,label\n" + "".join(f"{k},{('ham', 'spam')[k % 2]}\n" for k in range(10)))
+    assert page.get_by_label("Name of the model").input_value() == "taken-2"
+    page.get_by_label("Name of the model").fill("taken")
+    page.get_by_label("Method").select_option("arow")
+    page.get_by_role("button", name="Create and learn").click()
+    page.get_by_text('there is one already; to add the rows to it, choose it under "Rows go to"').wait_for()
+    page.get_by_label("Rows go to").select_option("taken")
+    page.get_by_text("Adds to taken, which has 0 rows: learns 5 rows.").wait_for()
+    refused = page.get_by_role("region", name="What will happen").get_by_role("listitem").all_inner_texts()
+    assert refused == [f"row {k}: the label 'spam' is not one of eggs, ham" for k in (2, 4, 6, 8, 10)]
+    assert client.get("/v1/models/taken").json()["rows"] == 0
 
 
 def test_the_plan_tells_what_the_model_would_find_odd_or_reject(server, visit):

@@ -120,7 +120,7 @@ def test_guesses_and_underlines_are_switched_off(mixed, visit):
     assert other.locator(".choice.guessed").count() == 0, "the browser remembers it"
 
 
-def test_accuracy_is_that_of_the_rows_drawn_at_random(server, visit):
+def test_accuracy_is_that_of_the_rows_drawn_at_random(server, client, visit):
     teach(server, "honest")
     offer(server, "honest", messages(60))
     page = visit().open("/#/m/honest/label")
@@ -128,8 +128,7 @@ def test_accuracy_is_that_of_the_rows_drawn_at_random(server, visit):
         shown_id(page)
         page.keyboard.press("ax"[k % 2])
     page.wait_for_function("() => document.querySelector('.progress dd').innerText === '20'")
-    with server.client() as client:
-        found = client.get("/v1/models/honest/metrics").json()["labelling"]["random"]
+    found = client.get("/v1/models/honest/metrics").json()["labelling"]["random"]
     assert 0 < found["answers"] < 20
     told = page.inner_text("aside")
     low, high = (f"{100 * one:.0f} %" for one in found["interval"])
@@ -153,9 +152,8 @@ def test_labellers_and_tabs_never_have_the_same_row(server, visit):
 
 
 @pytest.mark.long("waits until answers are learned")
-def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/new", json={}).raise_for_status()
+def test_a_model_without_classes_and_rows_says_what_to_do(server, client, visit):
+    client.put("/v1/models/new", json={}).raise_for_status()
     page = visit().open("/#/m/new/label")
     page.get_by_text("Nothing to label").wait_for()
     offer(server, "new", {"row-1": {"words": "hello"}})
@@ -167,9 +165,8 @@ def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
 
 
 @pytest.mark.long("waits until answers are learned")
-def test_rows_with_several_labels(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/tags", json={"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
+def test_rows_with_several_labels(server, client, visit):
+    client.put("/v1/models/tags", json={"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
     offer(server, "tags", {"row-1": {"words": "hello"}})
     page = visit().open("/#/m/tags/label")
     shown_id(page)

@@ -36,11 +36,10 @@ def test_other_settings_are_tried_promoted_and_taken_back(server, visit):
     assert facts(server, "tried")["others"] == 0
 
 
-def test_a_batch_is_taken_out_and_a_typo_is_one_click(server, visit):
+def test_a_batch_is_taken_out_and_a_typo_is_one_click(server, client, visit):
     teach(server, "wrong")
-    with server.client() as client:
-        rows = [{"features": {"text": WORDS["spam"][k % 3]}, "label": "hma"} for k in range(12)]
-        post_lines(client, "/v1/models/wrong/learn?wait=learned&batch=%D7%9E%D7%A8%D7%A5.csv", rows)
+    rows = [{"features": {"text": WORDS["spam"][k % 3]}, "label": "hma"} for k in range(12)]
+    post_lines(client, "/v1/models/wrong/learn?wait=learned&batch=%D7%9E%D7%A8%D7%A5.csv", rows)
     page = visit().open("/#/m/wrong/versions")
     page.get_by_role("link", name="מרץ.csv").click()
     page.get_by_text("12 rows", exact=True).wait_for()

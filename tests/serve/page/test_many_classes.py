@@ -77,15 +77,14 @@ def test_150_classes_take_two_keys(server, many, visit):
     wait_until(lambda: labels(server, "many").items() >= given.items())
 
 
-def test_the_guesses_are_those_of_the_server_and_the_list_keeps_its_order(server, many, visit):
+def test_the_guesses_are_those_of_the_server_and_the_list_keeps_its_order(client, many, visit):
     page = visit().open("/#/m/many/label")
     while not page.locator(".chance").count():
         here = shown_id(page)
         page.keyboard.press(" ")
         page.wait_for_function("(id) => document.querySelector('[data-row]')?.dataset.row !== id", arg=here)
-    with server.client() as client:
-        features = {"text": page.inner_text(".prose p")}
-        probability = client.post("/v1/models/many/predict", json={"features": features}).json()["probability"]
+    features = {"text": page.inner_text(".prose p")}
+    probability = client.post("/v1/models/many/predict", json={"features": features}).json()["probability"]
     best = sorted(probability, key=probability.get, reverse=True)[:5]
     shown = [one.get_attribute("data-class") for one in page.locator(".choice").all()]
     keys = [one.locator("kbd").first.inner_text() for one in page.locator(".choice").all()]
@@ -206,12 +205,11 @@ def test_a_long_text_scrolls_in_its_own_box(server, visit, width):
     assert card.evaluate("(box) => box.scrollTop") == 0, "the next text begins at its beginning"
 
 
-def test_texts_have_their_direction(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/arabic", json={"reading": {"text": ["text"]}}).raise_for_status()
-        pairs = [("ربحت جائزة نقدية", "بريد مزعج"), ("hello", "ok")] * 20
-        rows = [{"features": {"text": text}, "label": label} for text, label in pairs]
-        post_lines(client, "/v1/models/arabic/learn?wait=learned", rows)
+def test_texts_have_their_direction(server, client, visit):
+    client.put("/v1/models/arabic", json={"reading": {"text": ["text"]}}).raise_for_status()
+    pairs = [("ربحت جائزة نقدية", "بريد مزعج"), ("hello", "ok")] * 20
+    rows = [{"features": {"text": text}, "label": label} for text, label in pairs]
+    post_lines(client, "/v1/models/arabic/learn?wait=learned", rows)
     offer(server, "arabic", {f"q-{k}": {"text": f"لقد ربحت جائزة {k}", "city": "Cairo"} for k in range(9)})
     page = visit(viewport={"width": 390, "height": 780}).open("/#/m/arabic/label")
     shown_id(page)
@@ -227,7 +225,7 @@ def test_texts_have_their_direction(server, visit):
     assert set(page.locator("mark").all_inner_texts()) <= {"ربحت", "جائزة"}
 
 
-def test_words_that_speak_for_the_guess_are_those_of_the_explanation(server, visit):
+def test_words_that_speak_for_the_guess_are_those_of_the_explanation(server, client, visit):
     teach(server, "speaks")
     offer(server, "speaks", {f"q-{k}": {"text": f"Prize, lunch and CASH {k}", "links": 1} for k in range(30)})
     page = visit().open("/#/m/speaks/label")
@@ -236,9 +234,8 @@ def test_words_that_speak_for_the_guess_are_those_of_the_explanation(server, vis
         page.keyboard.press(" ")
         page.wait_for_timeout(100)
     guess = page.locator(".choice.guessed").get_attribute("data-class")
-    with server.client() as client:
-        body = {"features": {"text": page.inner_text(".prose p"), "links": 1}, "about": guess}
-        found = client.post("/v1/models/speaks/explain", json=body).json()
+    body = {"features": {"text": page.inner_text(".prose p"), "links": 1}, "about": guess}
+    found = client.post("/v1/models/speaks/explain", json=body).json()
     sign = 1 if found["supported"] == guess else -1
     means = {one["feature"].removeprefix("text:"): sign * one["mean"] for one in found["contributions"]}
     words = {"prize", "lunch", "cash"}
@@ -246,11 +243,10 @@ def test_words_that_speak_for_the_guess_are_those_of_the_explanation(server, vis
     assert {one.lower() for one in page.locator("mark").all_inner_texts()} & words == for_it
 
 
-def test_numbers_are_typed(server, visit):
-    with server.client() as client:
-        client.put("/v1/models/prices", json={"task": "numbers"}).raise_for_status()
-        rows = [{"features": {"rooms": k % 7, "area": 10 * k}, "label": 100.5 + 3 * (k % 7)} for k in range(60)]
-        post_lines(client, "/v1/models/prices/learn?wait=learned", rows)
+def test_numbers_are_typed(server, client, visit):
+    client.put("/v1/models/prices", json={"task": "numbers"}).raise_for_status()
+    rows = [{"features": {"rooms": k % 7, "area": 10 * k}, "label": 100.5 + 3 * (k % 7)} for k in range(60)]
+    post_lines(client, "/v1/models/prices/learn?wait=learned", rows)
     offer(server, "prices", {f"q-{k}": {"rooms": k % 7, "area": 7 * k + 0.5} for k in range(30)})
     page, given = visit().open("/#/m/prices/label"), {}
     here = shown_id(page)
@@ -287,7 +283,7 @@ def test_numbers_are_typed(server, visit):
 
 
 @pytest.mark.long("waits until answers are learned")
-def test_the_name_is_asked_once_and_stands_in_exports(server, visit):
+def test_the_name_is_asked_once_and_stands_in_exports(server, client, visit):
     teach(server, "named")
     offer(server, "named", messages(20))
     visitor = visit(person=None)
@@ -308,8 +304,7 @@ def test_the_name_is_asked_once_and_stands_in_exports(server, visit):
     page.keyboard.press("x")
 
     def by():
-        with server.client() as client:
-            rows = lines_of(client.get("/v1/models/named/examples"))
+        rows = lines_of(client.get("/v1/models/named/examples"))
         return {one["id"]: one["by"] for one in rows if "by" in one}
 
     wait_until(lambda: by() == {first: "Zoë", second: "Bob"})
@@ -348,7 +343,7 @@ def test_a_second_opinion_is_compared_and_not_learned(tmp_path, visit):
         assert [(one["label"], one["by"]) for one in rows] == [("ham", "Ann")] * 4
 
 
-def test_rows_are_skipped_with_a_reason(server, visit):
+def test_rows_are_skipped_with_a_reason(server, client, visit):
     teach(server, "why-not")
     offer(server, "why-not", messages(12))
     page = visit(person="Ann").open("/#/m/why-not/label")
@@ -372,8 +367,7 @@ def test_rows_are_skipped_with_a_reason(server, visit):
             skipped[here] = reason
 
     def told(id):
-        with server.client() as client:
-            return [one.get("reason") for one in client.get(f"/v1/models/why-not/examples/{id}").json()["history"]]
+        return [one.get("reason") for one in client.get(f"/v1/models/why-not/examples/{id}").json()["history"]]
 
     wait_until(lambda: all(told(id) == [None, reason] for id, reason in skipped.items()))
 
@@ -391,13 +385,12 @@ def test_the_queue_does_not_end_while_rows_wait(server, visit):
     assert len(seen) == 40 and any(id.startswith("more") for id in seen)
 
 
-def test_a_rejected_answer_names_no_id(server, visit):
+def test_a_rejected_answer_names_no_id(server, client, visit):
     teach(server, "refused")
     offer(server, "refused", {"secret-1": {"text": "prize"}})
     page = visit(expected=("409",)).open("/#/m/refused/label")
     here = shown_id(page)
-    with server.client() as client:
-        client.post("/v1/models/refused/labels?wait=learned", json={"id": here, "label": "spam"}).raise_for_status()
+    client.post("/v1/models/refused/labels?wait=learned", json={"id": here, "label": "spam"}).raise_for_status()
     page.keyboard.press("a")
     notice = page.get_by_text("An answer was rejected: the row has another label already.")
     notice.wait_for()

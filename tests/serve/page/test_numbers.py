@@ -20,7 +20,7 @@ def teach_numbers(server, name, n=200, **settings):
 
 @pytest.mark.long("two models in the browser")
 @pytest.mark.parametrize("auto", [False, True])
-def test_the_explanation_of_a_number(server, visit, auto):
+def test_the_explanation_of_a_number(server, client, visit, auto):
     name = f"rent-{'auto' if auto else 'one'}"
     teach_numbers(server, name, **({"auto": True} if auto else {}))
     features = {"rooms": 3, "city": "Ulm"}
@@ -28,8 +28,7 @@ def test_the_explanation_of_a_number(server, visit, auto):
     page = visit().open(f"/#/m/{name}/explain")
     page.get_by_label("Id of a stored row").fill("row-9")
     page.get_by_role("button", name="Look up").click()
-    with server.client() as client:
-        found = client.post(f"/v1/models/{name}/explain", json={"features": features}).json()
+    found = client.post(f"/v1/models/{name}/explain", json={"features": features}).json()
     table = page.get_by_role("table", name="What each feature adds")
     table.get_by_role("rowheader", name="rooms", exact=True).wait_for()
     assert table.get_by_role("rowheader").all_inner_texts() == [str(one["feature"]) for one in found["contributions"]]
@@ -51,17 +50,15 @@ def test_the_root_mean_square_of_parts_is_that_of_all(visit):
     assert total == [4, pytest.approx(3**0.5)] and recent == [4, 1]
 
 
-def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
+def test_versions_of_numbers_are_compared_by_their_errors(server, client, visit):
     teach_numbers(server, "life")
-    with server.client() as client:
-        client.put("/v1/models/life", json={"task": "numbers", "auto": True}).raise_for_status()
+    client.put("/v1/models/life", json={"task": "numbers", "auto": True}).raise_for_status()
     page = visit().open("/#/m/life/versions")
     page.get_by_role("columnheader", name="RMSE").wait_for()
     page.get_by_role("rowheader", name="other settings").wait_for()
 
     def shown():
-        with server.client() as client:
-            found = client.get("/v1/models/life/versions").json()["versions"]
+        found = client.get("/v1/models/life/versions").json()["versions"]
         cells = page.locator("tbody tr").first.get_by_role("cell").all_inner_texts()
         newest = found[0]
         return newest["rows"] == 200 and [float(cells[3]), float(cells[5])] == pytest.approx(
@@ -73,14 +70,13 @@ def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
     assert page.get_by_text("Rename or merge").count() == 0, "numbers have no classes"
 
 
-def test_every_view_of_numbers_has_words_for_numbers(server, visit):
+def test_every_view_of_numbers_has_words_for_numbers(server, client, visit):
     teach_numbers(server, "words", n=2000)
     offer(server, "words", {f"row-{k}": {"rooms": k, "city": "Ulm"} for k in range(1, 4)})
-    with server.client() as client:
-        for k in (1, 2):
-            body = {"id": f"row-{k}", "label": 1000.0 * (k - 1)}
-            client.post("/v1/models/words/labels?wait=learned", json=body).raise_for_status()
-        guess = [client.get(f"/v1/models/words/rows/row-{k}").json()["predicted"] for k in (1, 2)]
+    for k in (1, 2):
+        body = {"id": f"row-{k}", "label": 1000.0 * (k - 1)}
+        client.post("/v1/models/words/labels?wait=learned", json=body).raise_for_status()
+    guess = [client.get(f"/v1/models/words/rows/row-{k}").json()["predicted"] for k in (1, 2)]
     page, said = visit().open("/#/m/words"), ""
     page.get_by_role("heading", name="Coverage of intervals").wait_for()
     page.get_by_text("a number per row").wait_for()

@@ -111,7 +111,7 @@ def test_a_new_class_is_added_only_when_it_is_confirmed(server, filled, visit):
     assert labels(server, "rows")["row-41"] == ["spam"]
 
 
-def test_a_row_is_erased_after_a_question(server, filled, visit):
+def test_a_row_is_erased_after_a_question(client, filled, visit):
     page = visit().open("/#/m/rows/row/row-50")
     page.get_by_role("heading", name="The model says now").wait_for()
     page.get_by_role("button", name="Erase the row").click()
@@ -119,17 +119,15 @@ def test_a_row_is_erased_after_a_question(server, filled, visit):
     page.get_by_role("button", name="Erase the row").click()
     page.get_by_role("dialog").get_by_role("button", name="Erase").click()
     page.get_by_text("This row was erased.").wait_for()
-    with server.client() as client:
-        assert client.get("/v1/models/rows/rows/row-50").json()["state"] == "erased"
+    assert client.get("/v1/models/rows/rows/row-50").json()["state"] == "erased"
 
 
-def test_new_rows_are_shown_when_they_are_asked_for(server, visit):
+def test_new_rows_are_shown_when_they_are_asked_for(server, client, visit):
     teach(server, "growing", n=4)
     page = visit().open("/#/m/growing/rows")
     page.get_by_text("4 rows", exact=True).wait_for()
     offer(server, "growing", {"row-new": {"text": "hello"}})
-    with server.client() as client:
-        post_lines(client, "/v1/models/growing/labels?wait=learned", [{"id": "row-new", "label": "ham"}])
+    post_lines(client, "/v1/models/growing/labels?wait=learned", [{"id": "row-new", "label": "ham"}])
     page.get_by_role("button", name="Show new rows").click()
     page.get_by_text("5 rows", exact=True).wait_for()
     assert "hello" in shown(page)[0]
@@ -169,16 +167,15 @@ def test_the_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width
         fits(page, path)
 
 
-def test_labels_are_shown_as_edited_and_what_was_given_beside_them(server, visit):
+def test_labels_are_shown_as_edited_and_what_was_given_beside_them(server, client, visit):
     teach(server, "edited")
-    with server.client() as client:
-        rows = [{"id": f"typo-{k}", "features": {"text": "cash"}, "label": "spm"} for k in range(3)]
-        post_lines(client, "/v1/models/edited/learn?wait=learned", rows)
-        rows = [{"id": f"wrong-{k}", "features": {"text": "lunch"}, "label": "spam"} for k in range(2)]
-        post_lines(client, "/v1/models/edited/learn?wait=learned&batch=wrong.csv", rows)
-        edits = "/v1/models/edited/edits?wait=live"
-        client.post(edits, json={"from": "spm", "to": "spam"}).raise_for_status()
-        client.delete("/v1/models/edited/batches/wrong.csv?wait=live").raise_for_status()
+    rows = [{"id": f"typo-{k}", "features": {"text": "cash"}, "label": "spm"} for k in range(3)]
+    post_lines(client, "/v1/models/edited/learn?wait=learned", rows)
+    rows = [{"id": f"wrong-{k}", "features": {"text": "lunch"}, "label": "spam"} for k in range(2)]
+    post_lines(client, "/v1/models/edited/learn?wait=learned&batch=wrong.csv", rows)
+    edits = "/v1/models/edited/edits?wait=live"
+    client.post(edits, json={"from": "spm", "to": "spam"}).raise_for_status()
+    client.delete("/v1/models/edited/batches/wrong.csv?wait=live").raise_for_status()
     page = visit().open("/#/m/edited/rows?label=spam&text=typo")
     page.get_by_text("3 rows", exact=True).wait_for()
     cell = page.locator("tbody tr").first.get_by_role("cell").nth(1).inner_text()

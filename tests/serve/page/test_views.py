@@ -11,26 +11,24 @@ from tests.serve.page.browser import AWAY
 from tests.serve.running import running, wait_until
 
 
-def test_the_overview_follows_the_server(server, visit):
+def test_the_overview_follows_the_server(server, client, visit):
     teach(server, "watched", n=10)
     page = visit().open()
     card = page.locator(".card", has=page.get_by_role("link", name="watched", exact=True))
     assert "10 rows learned" in card.inner_text()
     card.locator(".spark path").first.wait_for(state="attached")
-    with server.client() as client:
-        body = {"features": {"text": "lunch"}, "label": "ham"}
-        client.post("/v1/models/watched/learn?wait=learned", json=body).raise_for_status()
+    body = {"features": {"text": "lunch"}, "label": "ham"}
+    client.post("/v1/models/watched/learn?wait=learned", json=body).raise_for_status()
     card.get_by_text("11 rows learned").wait_for()
     card.get_by_role("link", name="watched", exact=True).click()
     page.get_by_role("heading", name="watched").wait_for()
     page.locator(".chart .line.first").first.wait_for(state="attached")
     assert page.title() == "watched – confidently"
-    with server.client() as client:
-        error = client.get("/v1/models/watched/metrics").json()["error"]
+    error = client.get("/v1/models/watched/metrics").json()["error"]
     assert f"{100 * error:.1f} %" in page.locator(".tile").first.inner_text()
 
 
-def test_a_model_is_deleted_after_a_question(server, visit):
+def test_a_model_is_deleted_after_a_question(server, client, visit):
     teach(server, "doomed", n=2)
     page = visit().open("/#/m/doomed")
     page.get_by_role("button", name="Delete the model").click()
@@ -38,12 +36,11 @@ def test_a_model_is_deleted_after_a_question(server, visit):
     page.get_by_role("button", name="Delete the model").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url("**/#/")
-    with server.client() as client:
-        assert client.get("/v1/models/doomed").status_code == 404
+    assert client.get("/v1/models/doomed").status_code == 404
 
 
 @pytest.mark.parametrize("auto", [False, True])
-def test_an_explanation_shows_what_the_server_says(server, visit, auto):
+def test_an_explanation_shows_what_the_server_says(server, client, visit, auto):
     name = f"why-{'auto' if auto else 'one'}"
     teach(server, name, **({"auto": True} if auto else {}))
     offer(server, name, {"row-9": {"text": "prize lunch", "links": 1}})
@@ -51,9 +48,8 @@ def test_an_explanation_shows_what_the_server_says(server, visit, auto):
     page.get_by_label("Id of a stored row").fill("row-9")
     page.get_by_role("button", name="Look up").click()
     page.wait_for_function("() => document.querySelector('#features').value.includes('prize lunch')")
-    with server.client() as client:
-        body = {"features": {"text": "prize lunch", "links": 1}}
-        found = client.post(f"/v1/models/{name}/explain", json=body).json()
+    body = {"features": {"text": "prize lunch", "links": 1}}
+    found = client.post(f"/v1/models/{name}/explain", json=body).json()
     features = page.get_by_role("table", name="What each feature adds to the margin")
     features.get_by_role("rowheader", name="text:prize", exact=True).wait_for()
     names = features.get_by_role("rowheader").all_inner_texts()
@@ -74,20 +70,19 @@ def test_an_explanation_of_nonsense_says_so(server, visit):
     page.wait_for_function("() => /^(?!.*not JSON).+/.test(document.querySelector('form ~ .error').textContent)")
 
 
-def test_the_documentation_has_every_address_and_examples_that_work(server, visit):
+def test_the_documentation_has_every_address_and_examples_that_work(client, visit):
     page = visit().open("/docs")
     page.wait_for_selector(".operation")
-    with server.client() as client:
-        paths = client.get("/openapi.json").json()["paths"]
-        expected = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
-        headings = page.locator(".operation h3").all_inner_texts()
-        assert {" ".join(text.split()) for text in headings} == expected
-        client.put("/v1/models/spam", json={}).raise_for_status()
-        for operation, status in (("predict", 200), ("learn", 200), ("explain", 200), ("post_answer", 409)):
-            example = page.locator(f"article[aria-labelledby={operation}] pre").inner_text()
-            address, body = re.fullmatch(r"curl (\S+) \\\s+-d '(.*)'", example).groups()
-            params = {"wait": "learned"} if operation == "learn" else {}  # there is nothing to explain before
-            assert client.post(address, content=body, params=params).status_code in (200, status), example
+    paths = client.get("/openapi.json").json()["paths"]
+    expected = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    headings = page.locator(".operation h3").all_inner_texts()
+    assert {" ".join(text.split()) for text in headings} == expected
+    client.put("/v1/models/spam", json={}).raise_for_status()
+    for operation, status in (("predict", 200), ("learn", 200), ("explain", 200), ("post_answer", 409)):
+        example = page.locator(f"article[aria-labelledby={operation}] pre").inner_text()
+        address, body = re.fullmatch(r"curl (\S+) \\\s+-d '(.*)'", example).groups()
+        params = {"wait": "learned"} if operation == "learn" else {}  # there is nothing to explain before
+        assert client.post(address, content=body, params=params).status_code in (200, status), example
 
 
 def bearer(token):
