@@ -76,13 +76,6 @@ def test_labels_of_asked_rows_alone_do_not_end_the_asking(settings):
     assert all(0.07 < one < 0.15 for one in found[1:]), found
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, False), (1.0, True)])
-def test_nothing_or_everything_asks(share, expected):
-    model = made(TEXT | {"ask": share})
-    assert [one.ask for one in model.answers([b'{"words":"x"}'])] == [expected]
-    assert fractions(model, stream(400), stored=True) == [float(expected)] * 4
-
-
 def test_all_ask_until_there_are_rows_enough_to_tell():
     model = made(TEXT)
     rows = stream(400)

@@ -200,22 +200,6 @@ def test_what_waits_behind_an_error_of_the_disk_is_not_acknowledged(tmp_path):
         engine.stop()
 
 
-def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
-    with FailingDisk("full", "write", error=apsw.FullError) as disk:
-        engine = served(tmp_path / "served", "full")
-        learn(engine, 0)
-        disk.first, disk.times, disk.seen = 1, 10**9, 0
-        for _ in range(3):
-            with pytest.raises(Problem, match="disk is full") as caught:
-                learn(engine, 1)
-            assert caught.value.status == 507
-        assert engine.failure.reason is None
-        disk.first = None
-        assert learn(engine, 1).status == "durable"
-        engine.stop()
-    assert stored_ids(tmp_path / "served") == ["row-0", "row-1"]
-
-
 @pytest.mark.long("waits for four tries")
 def test_answers_wait_while_the_disk_is_full(local, monkeypatch):
     """They are tried again now and then, not all the time, and learned once there is room."""

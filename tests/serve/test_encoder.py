@@ -324,13 +324,6 @@ def test_a_dry_run(server):
         assert found["rows"] == found["good"] == 9
 
 
-def test_an_erased_row_leaves_no_vector(server):
-    server("POST", f"{MODEL}/learn?wait=learned", {"id": "x", "features": {"text": "secret words"}, "label": "vpn"})
-    assert server("DELETE", f"{MODEL}/examples/x").status_code == 200
-    found = server.engine.log._db.execute("SELECT features FROM events WHERE id = 'x'").fetchone()
-    assert found == (None,)
-
-
 def test_vectors_have_no_words_to_explain(server):
     refused = server("POST", f"{MODEL}/explain", {"features": {"text": TEXTS[0]}})
     assert refused.status_code == 422 and "learns vectors, whose numbers have no names" in refused.json()["detail"]

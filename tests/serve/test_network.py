@@ -59,9 +59,9 @@ def connected(server):
     return socket.create_connection((host, int(port)), timeout=60)
 
 
-def request_of(path, body, method="POST", length=None):
-    content = json.dumps(body).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+def request_of(path, body, method="POST", length=None, kind="application/json"):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
     return f"{head}Content-Length: {length or len(content)}\r\n\r\n".encode() + content
 
 
@@ -110,6 +110,17 @@ def test_a_body_that_ends_too_early_is_no_row(server):
         cut.shutdown(socket.SHUT_WR)
         cut.recv(4096)
     assert ids(server) == []
+
+
+def test_many_lines_whose_end_never_comes_are_kept_as_far_as_they_were_answered(server):
+    body = as_lines(row(f"m-{k}") for k in range(2000)).encode()
+    with connected(server) as cut:
+        cut.sendall(request_of(f"{FIRST}/learn", body, length=2 * len(body), kind="application/x-ndjson"))
+        told = b""
+        while told.count(b'"status":"durable"') < 1024:
+            told += more_of(cut)
+    told = told.count(b'"status":"durable"')
+    assert ids(server)[:told] == [f"m-{k}" for k in range(told)]
 
 
 def test_many_lines_are_answered_while_they_come(server):

@@ -8,7 +8,7 @@ import pytest
 
 from confidently.serve.http.api import MODEL as ANY_MODEL
 from confidently.serve.http.api import REPLICATED, ROUTES
-from tests.serve.rows import made, trained
+from tests.serve.rows import made, numbered, trained
 from tests.serve.running import NDJSON, lines_of, not_served, running, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
@@ -52,25 +52,31 @@ def begun_of(primary):
     return found["version"], found["begun"]
 
 
+OTHERS = [
+    {"auto": True},
+    {"covariance": "full"},
+    {"multilabel": True},
+    *({"task": "numbers"} | more for more in ({}, {"auto": True})),
+]
+
+
 @pytest.mark.long("a primary and two replicas")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"view": "none"},
-        *(pytest.param(one, marks=pytest.mark.long("1,160 rows")) for one in ({"auto": True}, {"covariance": "full"})),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("settings", [
+    {"view": "none"}, *(pytest.param(one, marks=pytest.mark.long("1,160 rows")) for one in OTHERS)
+], ids=str)  # fmt: skip
 def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
+    rows = numbered(1220) if "task" in settings else made(1220)
+    if "multilabel" in settings:
+        rows = [(features, [label, "yz"[k % 2]]) for k, (features, label) in enumerate(rows)]
     with threaded(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json=settings)
-        learn(primary, 0)
+        teach(primary.request, rows[:60])
         with threaded(tmp_path / "replica", "--replica-of", tmp_path / "primary") as other, other.client() as replica:
             level(primary, replica)
-            learn(primary, 1000)
+            teach(primary.request, rows[60:120], 60)
             level(primary, replica)
             primary.post("/v1/snapshot")
-            learn(primary, 2000, 1100)  # what the first rows decide is decided
+            teach(primary.request, rows[120:], 120)  # what the first rows decide is decided
             level(primary, replica)
             assert other.stop() == 0
         with threaded(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica:
@@ -217,18 +223,3 @@ def test_a_directory_with_models_is_no_replica(tmp_path):
         one.stop()
     status, told = not_served(tmp_path / "served", "--replica-of", "http://127.0.0.1:1")
     assert status == 2 and "has models of its own" in told
-
-
-@pytest.mark.long("three pairs of servers")
-@pytest.mark.parametrize("settings", [{"task": "numbers"}, {"task": "numbers", "auto": True}, {"multilabel": True}])
-def test_numbers_and_label_sets_are_followed(pair, settings):
-    primary, replica, _ = pair()
-    assert primary.put(MODEL, json=settings).status_code == 201
-    for k in range(60):
-        label = ["x", "yz"[k % 2]] if "multilabel" in settings else 0.5 * k
-        body = {"features": {"a": k % 7, "b": k}, "label": label}
-        assert primary.post(f"{MODEL}/learn?wait=learned", json=body).status_code == 200
-        if k == 30:
-            primary.post("/v1/snapshot")
-    wait_until(lambda: replica.get(MODEL).status_code == 200 and replica.get(MODEL).json()["rows"] == 60)
-    assert replica.get(f"{MODEL}/file").content == primary.get(f"{MODEL}/file").content

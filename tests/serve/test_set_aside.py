@@ -273,26 +273,6 @@ def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):
 # --- faults of the program, and of the machine -----------------------------------------------------------------------
 
 
-def test_a_fault_at_a_row_sets_it_aside(with_model, monkeypatch):
-    """An exception that nobody has thought of is told with its type."""
-    server = with_model({"view": "none"})
-    hosted = server.engine.find("m")
-    learner = type(hosted.model.stream.learner)
-    learn = learner.learn
-
-    def faulty(self, X, *arguments, **options):
-        if X.shape[0] and self.n_features >= 3:
-            raise KeyError("a fault")
-        return learn(self, X, *arguments, **options)
-
-    monkeypatch.setattr(learner, "learn", faulty)
-    teach(server, [({"a": 1, "b": 2}, "x")])
-    answer = server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "c": 2}, "label": "x"})
-    assert kind_of(answer) == "set-aside" and "KeyError: 'a fault'" in answer.json()["detail"]
-    teach(server, [({"a": 1, "b": 3}, "y")], 1)
-    assert server("GET", MODEL).json()["features"] == 2
-
-
 def test_a_model_without_memory_stops_and_the_others_go_on(local, monkeypatch):
     server = local()
     for name in ("m", "other"):

@@ -152,4 +152,7 @@ def test_the_client_asks_for_both(tmp_path):
         assert alone["set"] and alone["abstain"] in (True, False)
         assert model.predict_many([{"features": rows[400]}], coverage=0.9, max_risk=0.2) == [alone]
         assert model.predict(rows[400], coverage=0.9).keys() ^ alone.keys() == {"abstain"}
-        assert model.predict(rows[400]).keys() ^ alone.keys() == {"abstain", "set"}
+        assert model.predict(rows[400], "q").keys() ^ alone.keys() == {"abstain", "set"}
+        assert model.label("q", labels[400])["id"] == "q" and model.metrics()["rows"] == 302
+        model.download(tmp_path / "m.cw")
+        assert load(tmp_path / "m.cw").n_seen_ == 302
