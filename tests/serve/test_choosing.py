@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from confidently.bandits import Action, DecisionModel
-from confidently.serve.engine.engine import Engine
 from confidently.serve.model.choosing import DecidingModel
 from confidently.serve.model.learning import Example
 from confidently.serve.model.settings import ModelSettings
@@ -73,28 +72,6 @@ def test_actions_with_features_share_a_model(local, tmp_path, arms, with_feature
     again = local()
     assert again("POST", f"{SHOP}/predict", {"features": {"arm": "b", "context": {"who": "w1"}}}).json() == before
     assert file_of(again) == rewarded(tmp_path, rows_of(again), shared=shared)
-
-
-def test_a_damaged_snapshot_is_passed_over(local, tmp_path):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions"})
-    for _ in range(2):
-        decide_and_reward(one, 10)
-        one("POST", "/v1/snapshot")
-    before = file_of(one)
-    one.stop()
-    newest = max((tmp_path / "served" / "models").glob("*/*/m-*.cw"))
-    content = newest.read_bytes()
-    for damaged in (content[:-20], content[:400] + bytes([content[400] ^ 1]) + content[401:]):
-        newest.write_bytes(damaged)
-        assert [told for ok, told in check(tmp_path / "served") if not ok]
-        engine = Engine(tmp_path / "served", say=(told := []).append)
-        engine.start()
-        engine.learner.stop = lambda: None  # it writes no snapshot
-        assert any(f"{newest.name} cannot be used" in line for line in told)
-        engine.find("shop").model.save(tmp_path / "model.cw")
-        assert (tmp_path / "model.cw").read_bytes() == before
-        engine.stop()
 
 
 @pytest.mark.long("a replica that catches up twice")

@@ -332,37 +332,6 @@ def filled(folder, n=6):
     return folder
 
 
-def model_of(folder):
-    said = []
-    engine = Engine(folder, say=said.append)
-    engine.start()
-    try:
-        path = folder.parent / "model.cw"
-        engine.ask(models.download(engine.find("spam"), path).blocking()).answer()
-        return path.read_bytes(), said
-    finally:
-        engine.stop()
-
-
-def test_a_damaged_snapshot_falls_back_to_the_one_before_and_then_to_the_log(tmp_path):
-    folder = tmp_path / "served"
-    for _ in range(2):
-        engine = served(folder)
-        for _ in range(4):
-            learn(engine, engine.log.last())
-        engine.stop()
-    expected, said = model_of(folder)
-    older, newer = sorted((folder / "models" / "1" / "1").glob("m-*.cw"))
-    for path, content in [(newer, b"damaged"), (newer, newer.read_bytes()[:-10]), (older, b"")]:
-        path.write_bytes(content)
-        found, said = model_of(folder)
-        assert found == expected
-        assert any(f"{path.name} cannot be used" in line for line in said)
-        if path == newer:  # the run has written a new one
-            newer.unlink()
-            newer.write_bytes(b"damaged")
-
-
 @pytest.mark.parametrize("damage", ["text", "page"])
 def test_a_damaged_log_is_told_in_one_sentence(tmp_path, damage):
     folder = filled(tmp_path / "served")

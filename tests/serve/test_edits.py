@@ -1,13 +1,10 @@
 """Batches that are taken out, classes that are renamed, merged, removed: the model is that of the edited log."""
 
-import shutil
-
 import pytest
 
-from confidently.serve.engine.trainer import Trainer
 from tests.serve.rows import made, trained
-from tests.serve.running import kind_of, lines_of, teach, wait_until
-from tests.serve.test_versions import MODEL, file_of
+from tests.serve.running import kind_of, lines_of
+from tests.serve.test_versions import MODEL
 
 ROWS = made(300)
 TYPO = [(features, "spm" if label == "spam" and k % 5 == 0 else label) for k, (features, label) in enumerate(ROWS)]
@@ -79,21 +76,6 @@ def test_labels_of_sets_are_edited(server, tmp_path, capsys):
     found = [one["label"] for one in lines_of(server("GET", f"{path}/examples"))]
     assert found[:4] == [["a"], ["a"], ["a"], []]
     assert server("GET", path).json()["classes"] == ["a"]
-
-
-def test_a_kill_while_a_batch_is_taken_out(server, local, tmp_path, monkeypatch, capsys):
-    """The next start goes on with it; until then the version before answers."""
-    teach(server, ROWS[:100])
-    teach(server, ROWS[100:200], 100, query="&batch=x")
-    monkeypatch.setattr(Trainer, "_train", lambda *arguments: False)
-    before = file_of(server)
-    number = server("DELETE", f"{MODEL}/batches/x").json()["version"]
-    assert server("GET", MODEL).json()["version"] == 1 and file_of(server) == before
-    shutil.copytree(tmp_path / "served", tmp_path / "killed")
-    monkeypatch.undo()
-    again = local(tmp_path / "killed")
-    wait_until(lambda: again("GET", MODEL).json()["version"] == number)
-    assert file_of(again) == trained(tmp_path, ROWS[:100], "--view=none")
 
 
 def test_classes_of_a_file_that_a_model_began_with_stay(server, tmp_path, capsys):

@@ -1,14 +1,10 @@
 """Erased rows: their content is gone, and what the model has learned of them outlives a kill."""
 
-import shutil
 import threading
-
-import pytest
 
 from confidently.serve.engine.requests import Request
 from confidently.serve.log.event_log import EventLog
 from confidently.serve.model.version import Version
-from confidently.serve.work import listing
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.versions import train_again
 from tests.serve.running import teach as teach_over_http
@@ -17,33 +13,6 @@ from tests.serve.test_rebuild import ask, model_file, teach
 from tests.serve.test_rebuild import trained as trained_on_export
 
 MODEL = "/v1/models/m"
-
-
-@pytest.mark.parametrize("step", [(Version, "save"), (EventLog, "overwrite")], ids=["snapshot", "overwriting"])
-def test_a_kill_before_any_step_of_an_erasure(engines, tmp_path, monkeypatch, step):
-    """A copy of the directory is what a kill leaves; the next start completes the erasure, and those after it know."""
-    (engine, hosted), original = engines(), getattr(*step)
-    teach(engine, hosted, range(50))
-
-    def copied(*arguments):
-        shutil.copytree(tmp_path / "served", tmp_path / "killed")
-        return original(*arguments)
-
-    monkeypatch.setattr(*step, copied)
-    erase(engine, hosted, "r7")
-    monkeypatch.setattr(*step, original)
-    file = model_file(engine, hosted, tmp_path / "before.cw")
-    for name in ("killed", "killed again"):
-        again, same = engines(name)
-        if name == "killed":
-            shutil.copytree(tmp_path / "killed", tmp_path / "killed again")
-        assert model_file(again, same, tmp_path / "after.cw") == file
-        assert ask(again, listing.export(same, 0, 100)) == ask(engine, listing.export(hosted, 0, 100))
-        again.stop()
-    log = EventLog(tmp_path / "killed")
-    assert log.to_overwrite(hosted.number) == []
-    assert log.find(hosted.number, "r7").features is None
-    log.close()
 
 
 def test_nobody_gets_an_erased_row_before_it_is_overwritten(with_model, monkeypatch):

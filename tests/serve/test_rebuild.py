@@ -1,11 +1,9 @@
 """Training again from the log: the model is then that of the rows that are left."""
 
 import json
-import shutil
 import threading
 
 from confidently.serve.engine.requests import Request
-from confidently.serve.model.hosted import Hosted
 from confidently.serve.work.checking import taught
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.listing import export
@@ -66,28 +64,6 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(engines, tmp_path, ca
     again, hosted = engines()
     assert hosted.live.number == number
     assert model_file(again, hosted, tmp_path / "again.cw") == last
-
-
-def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(engines, tmp_path, monkeypatch):
-    """A copy of the directory is what a kill leaves: the event of the rebuild is durable, the old snapshot is there."""
-    engine, hosted = engines(classes=["ham", "spam"], view="none")
-    teach(engine, hosted, range(60))
-    erase(engine, hosted, "r3")
-    assert list((tmp_path / "served").glob("models/*/*/m-*.cw")), "there is a snapshot with the erased row"
-    promoted = Hosted.promoted
-
-    def copied(*arguments):
-        shutil.copytree(tmp_path / "served", tmp_path / "killed")
-        return promoted(*arguments)
-
-    monkeypatch.setattr(Hosted, "promoted", copied)
-    before = model_file(engine, hosted, tmp_path / "before.cw")
-    rebuilt(engine, hosted)
-    after = model_file(engine, hosted, tmp_path / "rebuilt.cw")
-    assert after != before
-    again, hosted = engines("killed")
-    assert list((tmp_path / "killed").glob("models/*/*/m-*.cw"))
-    assert model_file(again, hosted, tmp_path / "again.cw") == after
 
 
 def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(engines):

@@ -8,7 +8,9 @@ import pytest
 
 from confidently.serve.engine.requests import Request
 from confidently.serve.engine.trainer import Trainer
+from confidently.serve.log.event_log import EventLog
 from confidently.serve.log.events import FIRST_SCHEMA, Event
+from confidently.serve.model.hosted import Hosted
 from confidently.serve.model.version import Version
 from tests.serve.rows import made, trained
 from tests.serve.running import kind_of, lines_of, teach, wait_until
@@ -114,28 +116,63 @@ def test_a_row_that_somebody_waits_for_is_learned_by_the_version_that_answers_th
     assert hosted.metrics.rows == 401
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_kill_at_a_promotion(server, local, tmp_path, monkeypatch, moment):
-    """A copy of the directory is what a kill leaves: before, or after, the promotion is in the log."""
-    server("PUT", MODEL, SCW)
-    original, copied = Trainer._promoted, tmp_path / "killed"
+def erase(server):
+    assert server("DELETE", f"{MODEL}/examples/r7").status_code == 200
 
-    def killed(self, hosted, version, log):
-        if moment == "before":
-            shutil.copytree(tmp_path / "served", copied)
-        yield from original(self, hosted, version, log)
-        if moment == "after":
-            shutil.copytree(tmp_path / "served", copied)
 
-    monkeypatch.setattr(Trainer, "_promoted", killed)
+def promote(server):
     change(server, "POST", "versions/2/promote")
-    wait_until(lambda: (copied / "events.db").exists())
-    expected = file_of(server)
-    server.stop()
-    monkeypatch.undo()
-    again = local(copied)
-    wait_until(lambda: again("GET", MODEL).json()["version"] == 2)
-    assert file_of(again) == expected
+
+
+def rebuild(server):
+    change(server, "POST", "rebuild")
+
+
+def take_out(server):
+    change(server, "DELETE", "batches/x")
+
+
+KILLS = {
+    "an erasure before its snapshot": (Version, "save", erase),
+    "an erasure before its row is overwritten": (EventLog, "overwrite", erase),
+    "a promotion before it is in the log": (Trainer, "_promoted", promote),
+    "a promotion after that": (Hosted, "promoted", promote),
+    "a rebuild before snapshots with erased rows are forgotten": (Hosted, "promoted", rebuild),
+    "a batch that is taken out": (Trainer, "_train", take_out),
+}
+
+
+@pytest.mark.parametrize(("owner", "step", "act"), KILLS.values(), ids=KILLS)
+def test_a_kill_at_any_step(server, local, tmp_path, monkeypatch, owner, step, act):
+    """A copy of the directory is what a kill leaves; the next start completes what was begun, and the one after knows."""
+    original, killed = getattr(owner, step), tmp_path / "killed"
+    teach(server, ROWS[400:420], 400, query="&batch=x")
+    if act is promote:
+        server("PUT", MODEL, SCW)
+        wait_until(is_level(server, 2))
+    elif act is rebuild:
+        erase(server)
+    before = file_of(server)
+
+    def copied(*arguments):
+        if not killed.exists():
+            shutil.copytree(tmp_path / "served", killed)
+        return original(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, step, copied)
+        act(server)
+    version, file = server("GET", MODEL).json()["version"], file_of(server)
+    assert (file == before) == (act is erase)
+    for _ in range(2):
+        again = local(killed)
+        wait_until(lambda again=again: again("GET", MODEL).json()["version"] == version)
+        assert file_of(again) == file
+        assert again("GET", f"{MODEL}/examples").text == server("GET", f"{MODEL}/examples").text
+        again.stop()
+    log = EventLog(killed)
+    assert log.to_overwrite(1) == [] and (log.find(1, "r7").features is None) == (act in (erase, rebuild))
+    log.close()
 
 
 def test_a_version_that_fails_leaves_the_others_alone(server, monkeypatch):
