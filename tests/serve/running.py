@@ -13,9 +13,11 @@ from types import SimpleNamespace
 from unittest import mock
 
 import httpx
+from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.cli import run
 from confidently.serve import server as server_module
+from confidently.serve.engine.requests import Request
 from confidently.serve.problems import KINDS
 from tests.command_line import here
 
@@ -194,6 +196,19 @@ def answering(answer):
         server.server_close()
 
 
+def blocked(engine):
+    """Make the log thread wait; return what lets it go on."""
+    begun, release = threading.Event(), threading.Event()
+
+    def work(log, request):
+        begun.set()
+        release.wait()
+
+    engine.submit(Request(work, rows=0))
+    begun.wait()
+    return release
+
+
 def wait_until(condition):
     """Wait until a condition holds; return its value."""
     until = time.monotonic() + PATIENCE
@@ -234,6 +249,14 @@ def teach(ask, rows, first=0, model="m", query=""):
     path = f"/v1/models/{model}/learn?wait=learned{query}"
     told = post_lines(ask, path, bodies)
     assert [one["status"] for one in told] == ["learned"] * len(bodies), told[:3]
+
+
+def measured(server):
+    """What Prometheus is told: the samples by their names and the values of their labels."""
+    answer = server("GET", "/metrics")
+    assert answer.status_code == 200
+    families = text_string_to_metric_families(answer.text)
+    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
 
 
 def kind_of(response):

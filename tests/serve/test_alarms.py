@@ -8,12 +8,11 @@ import threading
 
 import msgspec
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.serve.engine import webhooks
 from confidently.serve.engine.alarming import changed_alarms
 from confidently.serve.model.alarms import KINDS, Alarm, Alarms
-from tests.serve.running import answering, post_lines, refused, threaded, wait_until
+from tests.serve.running import answering, measured, post_lines, refused, threaded, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -125,8 +124,7 @@ def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
         facts = client.get(MODEL).json()["alarms"]
         assert {"error", "log-loss"} <= {one["kind"] for one in facts}
         assert client.get(f"{MODEL}/metrics").json()["alarms"] == facts
-        families = {one.name: one.samples for one in text_string_to_metric_families(client.get("/metrics").text)}
-        shown = {one.labels["kind"]: one.value for one in families["confidently_alarm"]}
+        shown = {key[1]: value for key, value in measured(client.request).items() if key[0] == "confidently_alarm"}
         assert shown == {kind: float(kind in {one["kind"] for one in facts}) for kind in Alarms().kinds}
         assert server.stop() == 0
     with threaded(tmp_path / "served") as server, server.client() as client:

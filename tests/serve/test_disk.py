@@ -3,7 +3,6 @@
 import random
 import subprocess
 import sys
-import threading
 import time
 from itertools import pairwise
 
@@ -25,7 +24,7 @@ from confidently.serve.work import answers, checking, listing, models, teaching
 from confidently.serve.work.erasing import erase as erase_row
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
-from tests.serve.running import not_served, wait_until
+from tests.serve.running import blocked, not_served, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -184,10 +183,7 @@ def test_what_waits_behind_an_error_of_the_disk_is_not_acknowledged(tmp_path):
     """Only one call fails, but the rows of the next transaction, which was on its way, are refused too."""
     with FailingDisk("behind", "sync") as disk:
         engine = served(tmp_path / "served", "behind")
-        begun, release = threading.Event(), threading.Event()
-        engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
-        begun.wait()
-        hosted = engine.find("spam")
+        release, hosted = blocked(engine), engine.find("spam")
         rows = [[checking.taught(hosted, f"{part}-{k}", b"{}", "ham", 1.0) for k in range(512)] for part in range(3)]
         waiting = [engine.submit(teaching.learn(engine, hosted, part).blocking()) for part in rows]
         disk.first, disk.seen = 1, 0
@@ -239,9 +235,7 @@ def test_a_model_that_a_full_disk_does_not_delete_lives_on(tmp_path):
 def test_rows_beside_a_request_with_a_fault_are_learned_once(tmp_path):
     """What was written together is written again one by one; the model must not learn what the first try had noted."""
     engine = served(tmp_path / "served")
-    hosted, begun, release = engine.find("spam"), threading.Event(), threading.Event()
-    engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
-    begun.wait()
+    hosted, release = engine.find("spam"), blocked(engine)
 
     def fault(log, request):
         raise ZeroDivisionError("a fault")

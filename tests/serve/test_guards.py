@@ -5,7 +5,6 @@ import random
 
 import msgspec
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.serve import Client
 from confidently.serve.model.guards import KINDS, MAX_FIELDS, MIN_ROWS, Guards
@@ -14,7 +13,7 @@ from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
 from tests.serve.rows import examples, made
-from tests.serve.running import NDJSON, as_lines, lines_of, post_lines, teach, threaded, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, measured, post_lines, teach, threaded, wait_until
 
 MODEL = "/v1/models/m"
 ODD = {
@@ -54,8 +53,7 @@ def test_odd_rows_are_counted_where_they_are_learned_and_predicted(local):
     server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1}, "label": "new"})
     found = server("GET", f"{MODEL}/metrics").json()["guards"]
     assert found == {kind: {"learned": 1, "asked": int(kind != "unknown-class")} for kind in KINDS}
-    families = {one.name: one.samples for one in text_string_to_metric_families(server("GET", "/metrics").text)}
-    counted = {(one.labels["guard"], one.labels["rows"]): one.value for one in families["confidently_odd_rows"]}
+    counted = {(key[1], key[3]): n for key, n in measured(server).items() if key[0] == "confidently_odd_rows_total"}
     assert counted == {(kind, rows): n for kind, both in found.items() for rows, n in both.items()}
 
 

@@ -4,20 +4,11 @@ import sys
 import threading
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from confidently import __version__
 from confidently.serve.engine.requests import Request
-from tests.serve.running import wait_until
+from tests.serve.running import measured, wait_until
 from tests.serve.test_network import FIRST, row
-
-
-def measured(server):
-    """The samples by their names and the values of their labels."""
-    answer = server("GET", "/metrics")
-    assert answer.status_code == 200
-    families = text_string_to_metric_families(answer.text)
-    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
 
 
 def test_what_is_measured_of_a_server_that_works(local):

@@ -2,7 +2,6 @@
 
 import math
 import random
-import threading
 import time
 from itertools import pairwise
 
@@ -18,7 +17,7 @@ from confidently.serve.model.metrics import wilson
 from confidently.serve.model.predicted import Answer
 from confidently.serve.waiting import Limits
 from confidently.serve.work import answers
-from tests.serve.running import kind_of, lines_of, wait_until
+from tests.serve.running import blocked, kind_of, lines_of, wait_until
 
 FIRST = "/v1/models/m"
 ANN, BOB, CARL = Labeller("ann"), Labeller("bob"), Labeller("carl")
@@ -264,9 +263,7 @@ def test_an_answer_given_again_as_the_first_falls_due(server, monkeypatch):
 def test_an_answer_beside_a_request_with_a_fault_counts_once(server):
     """What was written together is written again one by one."""
     engine, hosted = server.engine, server.engine.find("m")
-    begun, release = threading.Event(), threading.Event()
-    engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
-    begun.wait()
+    release = blocked(engine)
     given = engine.submit(answers.answer(hosted, "q-0", "ham", ANN).blocking())
     faulty = engine.submit(Request(lambda log, request: 1 // 0).blocking())
     release.set()

@@ -13,6 +13,7 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.log.log_file import LogError
 from tests.serve.conftest import Local
 from tests.serve.rows import made
+from tests.serve.running import teach
 
 MODEL = "/v1/models/m"
 
@@ -161,22 +162,16 @@ def test_a_database_of_something_else_is_refused(tmp_path, version):
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values_that_no_server_writes_are_found(folder, tmp_path, name):
+def test_values_that_no_server_writes_are_found_and_end_no_other_model(folder, local, tmp_path, name):
+    """The directory of a server is trusted more than a backup; still nothing in it ends the process."""
     changed(folder, VALUES[name])
     assert not all(sound for sound, _ in offline.check(folder))
     with pytest.raises(LogError, match=r"1 (event|version) of the log cannot be what a server wrote"):
         offline.restore(folder, tmp_path / "new")
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_a_server_with_such_values_ends_no_other_model(folder, local, name):
-    """The directory of a server is trusted more than a backup; still nothing in it ends the process."""
-    changed(folder, VALUES[name])
     server = local(folder)
     assert server("GET", "/readyz").status_code == 200
     assert server("PUT", "/v1/models/new", {}).status_code == 201
-    body = {"features": {"a": 1}, "label": "x"}
-    assert server("POST", "/v1/models/new/learn?wait=learned", body).json()["status"] == "learned"
+    teach(server, [({"a": 1}, "x")], model="new")
     for path in ("", "/examples", "/metrics", "/set-aside", "/queue"):
         server("GET", f"{MODEL}{path}")
     assert server("GET", "/readyz").status_code == 200

@@ -12,22 +12,9 @@ from confidently.serve.http.calls import Call
 from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
 from confidently.serve.work import checking
-from tests.serve.running import PATIENCE, kind_of
+from tests.serve.running import PATIENCE, blocked, kind_of
 
 FIRST = "/v1/models/m"
-
-
-def blocked(engine):
-    """Make the log thread wait; return what lets it go on."""
-    begun, release = threading.Event(), threading.Event()
-
-    def work(log, request):
-        begun.set()
-        release.wait()
-
-    engine.submit(Request(work, rows=0))
-    begun.wait()
-    return release
 
 
 def test_too_much_is_refused_with_a_time_to_wait(local):

@@ -43,21 +43,20 @@ def trained(folder, lines, *options):
 # --- labels of every shape -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long("15 models of 400 rows")
-@pytest.mark.parametrize(
-    ("settings", "labels"),
-    [
-        ({"multilabel": True, "classes": ["a", "b", "1"]}, "sets"), ({}, "scalars"), ({"auto": True}, "numbers"),
-        ({"multilabel": True, "auto": True}, "sets"),
-        ({"covariance": "full"}, "scalars"), ({"multiclass": "one-vs-rest"}, "scalars"),
-        ({"classes": ["0", 1, "7"]}, "numbers"), ({"task": "numbers"}, "fractions"),
-        ({"task": "numbers", "auto": True}, "fractions"),
-        ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
-        ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),
-        ({"dtype": "float32"}, "numbers"),
+SHAPED = {
+    "scalars": [
+        {}, {"auto": True}, {"covariance": "full"}, {"multiclass": "one-vs-rest"}, {"classes": ["a", "b", "c"]},
     ],
-    ids=str,
-)  # fmt: skip
+    "numbers": [{}, {"auto": True}, {"classes": ["0", 1, "7"]}, {"dtype": "float32"}],
+    "fractions": [{"task": "numbers"}, {"task": "numbers", "auto": True}],
+    "sets": [{"multilabel": True} | more for more in (
+        {}, {"auto": True}, {"classes": ["a", "b", "1"]}, {"auto": False, "view": "standard"},
+    )],
+}  # fmt: skip
+
+
+@pytest.mark.long("15 models of 400 rows")
+@pytest.mark.parametrize(("labels", "settings"), [(one, of) for one, all in SHAPED.items() for of in all], ids=str)
 def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, settings, labels):
     """Some of the rows are predicted before they are learned, the 65th the first: 400 rows have many of these."""
     server, chance = local(), random.Random(f"{settings} {labels}")

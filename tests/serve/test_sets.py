@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from sklearn.datasets import load_digits
 
 from confidently import load
 from confidently.serve import Client
-from tests.serve.running import NDJSON, as_lines, lines_of, threaded
+from tests.serve.running import NDJSON, as_lines, lines_of, measured, threaded
 
 MODEL = "/v1/models/m"
 
@@ -133,10 +132,9 @@ def test_alarms_are_counted(local, tmp_path):
     shown = server("GET", f"{MODEL}/metrics").json()
     assert shown["order"] == {"alarms": model.alarms_, "rows_since_alarm": model.rows_since_alarm_}
     assert any(alarm["kind"] == "order" for alarm in shown["alarms"]) == (model.rows_since_alarm_ < 1000)
-    families = {one.name: one.samples for one in text_string_to_metric_families(server("GET", "/metrics").text)}
-    [alarms] = [one.value for one in families["confidently_alarms"] if one.labels == {"model": "m"}]
-    [since] = [one.value for one in families["confidently_rows_since_alarm"]]
-    assert (alarms, since) == (model.alarms_, model.rows_since_alarm_)
+    told = measured(server)
+    assert told["confidently_alarms_total", "m"] == model.alarms_
+    assert told["confidently_rows_since_alarm", "m"] == model.rows_since_alarm_
     server("PUT", "/v1/models/new", {"auto": True})
     shown = server("GET", "/v1/models/new/metrics").json()
     assert shown["order"] == {"alarms": 0, "rows_since_alarm": 0}
@@ -153,6 +151,6 @@ def test_the_client_asks_for_both(tmp_path):
         assert model.predict_many([{"features": rows[400]}], coverage=0.9, max_risk=0.2) == [alone]
         assert model.predict(rows[400], coverage=0.9).keys() ^ alone.keys() == {"abstain"}
         assert model.predict(rows[400], "q").keys() ^ alone.keys() == {"abstain", "set"}
-        assert model.label("q", labels[400])["id"] == "q" and model.metrics()["rows"] == 302
+        assert model.label("q", labels[400], wait=True)["id"] == "q" and model.metrics()["rows"] == 302
         model.download(tmp_path / "m.cw")
         assert load(tmp_path / "m.cw").n_seen_ == 302

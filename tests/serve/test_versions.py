@@ -144,7 +144,7 @@ KILLS = {
 
 @pytest.mark.parametrize(("owner", "step", "act"), KILLS.values(), ids=KILLS)
 def test_a_kill_at_any_step(server, local, tmp_path, monkeypatch, owner, step, act):
-    """A copy of the directory is what a kill leaves; the next start completes what was begun, and the one after knows."""
+    """A copy of the directory is what a kill leaves; the next start completes what was begun."""
     original, killed = getattr(owner, step), tmp_path / "killed"
     teach(server, ROWS[400:420], 400, query="&batch=x")
     if act is promote:
