@@ -92,11 +92,11 @@ def local(tmp_path):
 
 @pytest.fixture
 def with_model(local):
-    """Makes a server with a model m of these settings."""
+    """Makes a server with a model of these settings."""
 
-    def make(settings=None):
+    def make(settings=None, name="/v1/models/m"):
         server = local()
-        answer = server("PUT", "/v1/models/m", settings or {})
+        answer = server("PUT", name, settings or {})
         assert answer.status_code == 201, answer.text
         return server
 
@@ -104,11 +104,9 @@ def with_model(local):
 
 
 @pytest.fixture
-def shop(local):
+def shop(with_model):
     """A server with a model of decisions."""
-    one = local()
-    assert one("PUT", "/v1/models/shop", {"task": "decisions"}).status_code == 201
-    return one
+    return with_model({"task": "decisions"}, "/v1/models/shop")
 
 
 @pytest.fixture

@@ -152,9 +152,8 @@ def test_texts_are_found_whatever_their_case_and_their_escapes(with_model):
         assert [row["id"] for row in answer.json()["rows"]] == expected, text
 
 
-def test_erased_rows_and_those_set_aside(local):
-    server = local()
-    server("PUT", MODEL, FAR | {"classes": ["ham", "spam", "odd"]}).raise_for_status()
+def test_erased_rows_and_those_set_aside(with_model):
+    server = with_model(FAR | {"classes": ["ham", "spam", "odd"]})
     rows = [{"id": f"r{k}", "features": {"n": k, "t": "secret"}, "label": ["ham", "spam"][k % 2]} for k in range(4)]
     send(server, "learn", rows)
     assert server("POST", f"{MODEL}/learn?wait=learned", TINY | {"id": "bad"}).status_code == 422

@@ -60,9 +60,8 @@ def rows_of(server):
 @pytest.mark.parametrize(("arms", "with_features", "shared"), [
     ("auto", False, False), ("auto", True, True), ("own", True, False), ("shared", False, True),
 ])  # fmt: skip
-def test_actions_with_features_share_a_model(local, tmp_path, arms, with_features, shared):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions", "arms": arms})
+def test_actions_with_features_share_a_model(local, with_model, tmp_path, arms, with_features, shared):
+    one = with_model({"task": "decisions", "arms": arms}, name=SHOP)
     decide_and_reward(one, 10, with_features=with_features)
     one("POST", "/v1/snapshot")
     decide_and_reward(one, 10, with_features=with_features)
@@ -102,9 +101,8 @@ def test_a_replica_makes_the_same_predictions(tmp_path):
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_can_be_decided_can_be_rewarded(local):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions"})
+def test_what_can_be_decided_can_be_rewarded(with_model):
+    one = with_model({"task": "decisions"}, name=SHOP)
     for number, context in enumerate(['{"a":1,"a":2}', '{"a":1e60}', '{"a":%s}' % ("9" * 400), '{"a":{"b":[1,"x"]}}']):
         content = f'{{"id":"d{number}","actions":["x"],"context":{context}}}'
         if one("POST", f"{SHOP}/decide", content=content).status_code == 200:

@@ -158,9 +158,8 @@ def test_a_line_that_cannot_be_decided_fails_alone(shop):
     assert counts(shop)["decisions"] == 3
 
 
-def test_other_models_decide_no_lines(local):
-    one = local()
-    one("PUT", SHOP, {})
+def test_other_models_decide_no_lines(with_model):
+    one = with_model({}, name=SHOP)
     answer = one("POST", f"{SHOP}/decide", content=as_lines([{"actions": ACTIONS}]), headers=NDJSON)
     assert refused(answer)[:2] == (409, "other-task")
 

@@ -13,9 +13,8 @@ from tests.serve.test_decisions import SHOP, decided, refused, rewarded, teach
 
 
 @pytest.fixture
-def shop(local):
-    one = local()
-    assert one("PUT", SHOP, {"task": "decisions", "policy": {"least_share": 0.3}}).status_code == 201
+def shop(with_model):
+    one = with_model({"task": "decisions", "policy": {"least_share": 0.3}}, name=SHOP)
     return one
 
 
@@ -117,18 +116,16 @@ def test_few_effective_rows_are_warned_of(shop):
     assert found["high"] - found["low"] > 0.2
 
 
-def test_a_policy_without_overlap_is_warned_of(local):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions", "policy": {"name": "lin_ucb"}})
+def test_a_policy_without_overlap_is_warned_of(with_model):
+    one = with_model({"task": "decisions", "policy": {"name": "lin_ucb"}}, name=SHOP)
     teach(one, 80)
     found = evaluated(one, "uniform")["policies"][0]
     assert found["overlap"] < 0.6 and "had the probability 0" in found["warning"]
     assert found["high"] - found["low"] > 0.9 * (1 - found["overlap"])
 
 
-def test_of_an_apprentice_only_the_baseline_is_known(local):
-    one = local()
-    one("PUT", SHOP, {"task": "decisions", "policy": {"apprentice": True}})
+def test_of_an_apprentice_only_the_baseline_is_known(with_model):
+    one = with_model({"task": "decisions", "policy": {"apprentice": True}}, name=SHOP)
     for k in range(60):
         decided(one, f"d{k}", baseline="sport")
         rewarded(one, f"d{k}", float(k % 2))

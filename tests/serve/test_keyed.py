@@ -57,10 +57,9 @@ def settings_of(task):
 
 @pytest.mark.long("160 rows one at a time")
 @pytest.mark.parametrize("task", ["two", "numbers", pytest.param("three", marks=pytest.mark.long("80 files"))])
-def test_a_served_model_is_one_that_is_given_the_rows_one_at_a_time(local, tmp_path, task):
+def test_a_served_model_is_one_that_is_given_the_rows_one_at_a_time(local, with_model, tmp_path, task):
     rows = rows_of(task, 80, classes=3 if task == "three" else 2)
-    server = local()
-    assert server("PUT", MODEL, settings_of(task)).status_code == 201
+    server = with_model(settings_of(task))
     for first, last in ((0, 1), (1, 50), (50, 51), (51, 80)):
         teach(server, rows[first:last], first)
         server("POST", f"{MODEL}/predict", {"features": rows[0][0]})
@@ -123,15 +122,13 @@ def test_explanations_have_what_the_entity_deviates_by(local, tmp_path):
 
 
 @pytest.mark.parametrize("task", ["two", "three"])
-def test_explanations_of_classes_add_up(local, task):
-    server = local()
-    server("PUT", MODEL, settings_of(task))
+def test_explanations_of_classes_add_up(with_model, task):
+    server = with_model(settings_of(task))
     teach(server, rows_of(task, 120, classes=3 if task == "three" else 2))
-    row = {"user": "u1", "genre": "love", "x": 0.5}
-    found = server("POST", f"{MODEL}/explain", {"features": row}).json()
+    row = {"features": {"user": "u1", "genre": "love", "x": 0.5}}
+    found, answer = (server("POST", f"{MODEL}/{path}", row).json() for path in ("explain", "predict"))
     assert sum(one["mean"] for one in found["contributions"]) == pytest.approx(found["mean"])
     assert any(one["feature"] == "user=u1: genre=love" for one in found["contributions"])
-    answer = server("POST", f"{MODEL}/predict", {"features": row}).json()
     assert {one["name"]: one["probability"] for one in found["classes"]} == answer["probability"]
 
 
@@ -158,9 +155,8 @@ def test_the_first_rows_decide_how_tables_are_read(local, tmp_path):
     assert error == pytest.approx(served(again, tmp_path).error_)
 
 
-def test_labels_may_follow_and_keys_are_texts(local):
-    server = local()
-    server("PUT", MODEL, settings_of("two"))
+def test_labels_may_follow_and_keys_are_texts(with_model):
+    server = with_model(settings_of("two"))
     rows = rows_of("two", 30)
     server("POST", f"{MODEL}/predict", {"id": "p", "features": rows[0][0]})
     assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "p", "label": "c1"}).json()["status"] == "learned"

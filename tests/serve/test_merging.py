@@ -79,6 +79,13 @@ def pair(local, tmp_path):
     return [local(tmp_path / name) for name in ("a", "b")]
 
 
+def taught(servers, *sizes, **settings):
+    """Make models of these settings, by default without a view, and teach each server rows of its own."""
+    make(servers, settings or {"view": "none"})
+    for k, server in enumerate(servers):
+        teach(server, made(sizes[k % len(sizes)], seed=k))
+
+
 def make(servers, settings):
     for server in servers:
         assert server("PUT", MODEL, settings).status_code == 201
@@ -131,9 +138,7 @@ def _saved(folder, content):
 
 def test_the_order_in_which_contributions_come_does_not_matter(local, tmp_path):
     servers = [local(tmp_path / name) for name in "abc"]
-    make(servers, {"view": "none"})
-    for k, server in enumerate(servers):
-        teach(server, made(50 + 10 * k, seed=k))
+    taught(servers, 50, 60, 70)
     early = [contribution(server) for server in servers]
     for k, server in enumerate(servers):
         teach(server, made(30, seed=10 + k), 100)
@@ -160,13 +165,9 @@ def test_models_that_began_with_one_file_count_it_once(pair, local, tmp_path):
         assert merge(server, part).status_code == 200
     assert file_of(pair[0]) == file_of(pair[1]) == as_merged(tmp_path, *parts, base=tmp_path / "base.cw")
     assert Model.load(_saved(tmp_path, file_of(pair[0]))).learner.n_seen == 1100 + 2 * 60
-    alone = local(tmp_path / "alone")
-    alone("PUT", MODEL, {"auto": True})
-    teach(alone, made(60))
+    others = alone, other = local(tmp_path / "alone"), local(tmp_path / "other")
+    taught(others, 60, auto=True)
     assert kind_of(merge(alone, parts[0])) == "cannot-merge"  # which has begun with no file
-    other = local(tmp_path / "other")
-    other("PUT", MODEL, {"auto": True})
-    teach(other, made(60, seed=1))
     answer = merge(alone, contribution(other))
     assert kind_of(answer) == "cannot-merge" and "upload it to both servers" in answer.json()["detail"]
 
@@ -211,10 +212,8 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing(pair, local, tmp_p
 
 
 def test_classes_that_were_renamed_on_one_server_are_not_merged(pair):
-    make(pair, {"classes": ["ham", "spam"], "view": "none"})
+    taught(pair, 60, classes=["ham", "spam"], view="none")
     a, b = pair
-    for k, server in enumerate(pair):
-        teach(server, made(60, seed=k))
     assert b("POST", f"{MODEL}/edits?wait=live", {"from": "spam", "to": "junk"}).status_code == 200
     answer = merge(a, contribution(b))
     assert kind_of(answer) == "cannot-merge"
@@ -266,11 +265,9 @@ def test_what_no_longer_fits_when_its_turn_comes_is_set_aside(pair, monkeypatch)
 
 def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):
     alone = local(tmp_path / "alone")
-    make(pair, {"view": "none"})
+    taught(pair, 80)
     make([alone], {"view": "none", "rule": "scw1"})
     a, b = pair
-    for k, server in enumerate(pair):
-        teach(server, made(80, seed=k))
     part = contribution(b)
     merge(a, part)
     teach(a, made(30, seed=7), 100)
@@ -293,10 +290,8 @@ def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):
 
 @pytest.mark.long("2,200 rows")
 def test_backups_have_contributions(pair, tmp_path):
-    make(pair, {"view": "none"})
+    taught(pair, 1100)
     a, b = pair
-    for k, server in enumerate(pair):
-        teach(server, made(1100, seed=k))
     merge(a, contribution(b))
     assert a("POST", "/v1/snapshot").status_code == 200
     teach(a, made(30, seed=7), 2000)
@@ -372,9 +367,7 @@ def _exchange_until_killed(a, b, first, merged, taught, timer):
 
 def test_contributions_that_come_at_once_are_merged_in_turn(pair, local, tmp_path):
     others = [local(tmp_path / f"other-{k}") for k in range(4)]
-    make([pair[0], *others], {"view": "none"})
-    for k, server in enumerate([pair[0], *others]):
-        teach(server, made(40, seed=k))
+    taught([pair[0], *others], 40)
     parts = [contribution(server) for server in others]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda content: merge(pair[0], content), 2 * parts))

@@ -204,9 +204,8 @@ def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_
     assert len(listed(again)) == again("GET", MODEL).json()["refused"] == len(aside)
 
 
-def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
-    server = local()
-    server("PUT", MODEL, FAR)
+def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(with_model):
+    server = with_model(FAR)
     rows = [{"id": f"r{k}", "features": {"a": k % 7, "b": 1}, "label": "xy"[k % 2]} for k in range(1200)]
     bad = {3, 700, 1199}
     sent = [{"id": f"r{k}", **TINY} if k in bad else row for k, row in enumerate(rows)]
@@ -255,9 +254,8 @@ def test_a_snapshot_knows_what_the_log_was_not_told(local, tmp_path):
     log.close()
 
 
-def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):
-    server = local()
-    server("PUT", MODEL, FAR)
+def test_an_erased_row_that_was_set_aside_has_no_reason_either(with_model):
+    server = with_model(FAR)
     server("POST", f"{MODEL}/predict", {"id": "q", "features": TINY["features"]})
     answer = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": "odd"})
     assert kind_of(answer) == "set-aside"
