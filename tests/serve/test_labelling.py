@@ -12,7 +12,7 @@ from confidently.serve.engine.requests import Request
 from confidently.serve.model import hosted as hosted_models
 from confidently.serve.model import labelling as pools
 from confidently.serve.model.candidates import RANDOM_SHARE, candidate, is_random, likeness
-from confidently.serve.model.labelling import LEASE_SECONDS, POOL, UNDO_ANSWERS, Labeller, Labelling
+from confidently.serve.model.labelling import LEASE_SECONDS, UNDO_ANSWERS, Labeller, Labelling
 from confidently.serve.model.metrics import wilson
 from confidently.serve.model.predicted import Answer
 from confidently.serve.waiting import Limits
@@ -173,17 +173,13 @@ def test_places_of_random_rows_survive_a_restart(n):
     assert labelled_one_by_one(after, 60)[0] == labelled_one_by_one(labelling, 60)[0]
 
 
-def test_the_pool_keeps_the_newest_rows():
-    labelling = Labelling()
-    for k in range(POOL + 10):
-        labelling.add(row(k))
-    assert len(labelling) == POOL
-    assert labelling.row("row-9") is None and labelling.row("row-10") is not None
-
-
-def test_the_pool_keeps_the_newest_rows_after_a_restart(server, local, monkeypatch):
+def test_the_pool_keeps_the_newest_rows_also_after_a_restart(server, local, monkeypatch):
     for module in (hosted_models, pools):
         monkeypatch.setattr(module, "POOL", 3)
+    labelling = Labelling()
+    for k in range(5):
+        labelling.add(row(k))
+    assert len(labelling) == 3 and labelling.row("row-1") is None and labelling.row("row-2") is not None
     server.stop()
     again = local()
     predict(again, [40])

@@ -12,7 +12,7 @@ from confidently.serve.http.calls import Call
 from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
 from confidently.serve.work import checking
-from tests.serve.running import PATIENCE, blocked, kind_of
+from tests.serve.running import PATIENCE, blocked, kind_of, teach
 
 FIRST = "/v1/models/m"
 
@@ -32,7 +32,7 @@ def test_too_much_is_refused_with_a_time_to_wait(local):
     finally:
         release.set()
     assert [one.answer() for one in waiting] == ["done", "done"]
-    assert server("POST", f"{FIRST}/learn?wait=learned", {"features": {"a": 1}, "label": "x"}).status_code == 200
+    teach(server, [({"a": 1}, "x")])
     assert hosted.metrics.rows == 1
 
 
@@ -46,12 +46,9 @@ def test_lines_wait_while_there_is_too_much(local, monkeypatch):
     waiting = [server.engine.submit(Request(lambda log, request: "done").blocking()) for _ in range(2)]
     timer = threading.Timer(0.3, release.set)
     timer.start()
-    lines = b"".join(b'{"id": "m-%d", "features": {"a": 1}, "label": "x"}\n' % k for k in range(3))
-    headers = {"content-type": "application/x-ndjson"}
-    answer = server("POST", f"{FIRST}/learn?wait=learned", content=lines, headers=headers)
+    teach(server, [({"a": 1}, "x")] * 3)
     timer.join()
-    assert [one.answer() for one in waiting] == ["done", "done"]
-    assert answer.text.count('"learned"') == 3 and len(checked) == 1
+    assert [one.answer() for one in waiting] == ["done", "done"] and len(checked) == 1
     assert server.engine.find("m").metrics.rows == 3
 
 

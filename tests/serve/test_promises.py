@@ -39,16 +39,12 @@ KINDS = {
     "far": (FAR | {"classes": ["ham", "spam"]}, [*FAR_OPTIONS, "--classes=ham,spam"]),
     "full": ({"view": "none", "covariance": "full"}, ["--view=none", "--covariance=full"]),
     "shared": ({"view": "standard", "covariance": "shared"}, ["--view=standard", "--covariance=shared"]),
-    "low rank": (
-        {"view": "none", "covariance": "low_rank", "rank": 3},
-        ["--view=none", "--covariance=low_rank", "--rank=3"],
-    ),
-    "a matrix per class": (
-        {"view": "standard", "covariance": "full", "multiclass": "one-vs-rest"},
-        ["--view=standard", "--covariance=full", "--multiclass=one-vs-rest"],
-    ),
+    **{name: (settings, [f"--{option}={value}" for option, value in settings.items()]) for name, settings in (
+        ("low rank", {"view": "none", "covariance": "low_rank", "rank": 3}),
+        ("a matrix per class", {"view": "standard", "covariance": "full", "multiclass": "one-vs-rest"}),
+    )},
     "numbers": ({"task": "numbers"}, ["--regression", "--rule=ridge"]),
-}
+}  # fmt: skip
 IDS = st.sampled_from(["a", "b", "c", "d/e", "f", "é ?", "g", "h"])
 CLASSES = ["ham", "spam", "spm"]
 LABELS = st.sampled_from(CLASSES)

@@ -9,13 +9,11 @@ from confidently.serve.engine.requests import Request
 from confidently.serve.http.handlers import stored
 from confidently.serve.waiting import Limits
 from tests.serve.rows import made, trained
-from tests.serve.running import NDJSON, kind_of, lines_of, wait_until
+from tests.serve.running import NDJSON, kind_of, lines_of, post_lines, wait_until
 
 
-@pytest.fixture
-def spam(local):
-    """A server with one model, asked by the last part of the address."""
-    server = local()
+def asking(server):
+    """Make a model, and return what asks a server about it by the last part of the address."""
     assert server("PUT", "/v1/models/spam", {"view": "none"}).status_code == 201
 
     def ask(method, path, body=None, **options):
@@ -23,6 +21,11 @@ def spam(local):
 
     ask.server = server
     return ask
+
+
+@pytest.fixture
+def spam(local):
+    return asking(local())
 
 
 def row(id=None, label="ham", **features):
@@ -68,18 +71,10 @@ def test_a_row_that_is_sent_again_is_not_called_learned_before_it_is(spam):
     wait_until(lambda: spam("POST", "/learn?wait=learned", sent).json()["status"] == "learned")
 
 
-@pytest.mark.parametrize(
-    "features",
-    [
-        50_000,
-        pytest.param(1_000_000, marks=pytest.mark.long("a million features")),
-        {"text": "w " * 1_000_000},
-        {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"},
-        {"": 1, " ": 2, "é\u2028": "\u202e"},
-        {},
-    ],
-    ids=["features", "many features", "text", "html", "odd", "empty"],
-)
+@pytest.mark.parametrize("features", [
+    50_000, pytest.param(1_000_000, marks=pytest.mark.long("a million features")), {"text": "w " * 1_000_000},
+    {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"}, {"": 1, " ": 2, "é\u2028": "\u202e"}, {},
+], ids=["features", "many features", "text", "html", "odd", "empty"])  # fmt: skip
 def test_a_row_of_any_size_within_the_limit_is_kept_as_it_is(spam, features):
     if isinstance(features, int):
         features = {f"{k}": 1 for k in range(features)}
@@ -134,11 +129,9 @@ def test_of_many_lines_a_bad_one_fails_alone(spam, tmp_path):
     assert [one["id"] for one in told[:700] + told[703:]] == [f"m-{k}" for k in range(1500)]
     assert {one["status"] for one in told[:700] + told[703:]} == {"learned"}
     assert spam("GET", "/file").content == trained(tmp_path, rows, "--view", "none")
-    asked = "".join(json.dumps({"id": f"q-{k}", "features": {"a": k}}) + "\n" for k in range(600)) + "[]\n"
-    found = lines_of(spam("POST", "/predict", content=asked, headers=NDJSON))
+    found = post_lines(spam, "/predict", [*({"id": f"q-{k}", "features": {"a": k}} for k in range(600)), []])
     assert [one.get("id") for one in found] == [*(f"q-{k}" for k in range(600)), None]
-    labels = "".join(json.dumps({"id": f"q-{k}", "label": "ham"}) + "\n" for k in (*range(600), 999))
-    told = lines_of(spam("POST", "/labels", content=labels, headers=NDJSON))
+    told = post_lines(spam, "/labels", [{"id": f"q-{k}", "label": "ham"} for k in (*range(600), 999)])
     assert [one["status"] for one in told] == ["durable"] * 600 + [404]
 
 
@@ -156,41 +149,31 @@ def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
 
 
 def test_a_prediction_expires_and_its_row_may_come_again(local, moved):
-    server = local(limits=Limits(keep_predictions=60.0))
-    server("PUT", "/v1/models/m", {})
-    for id in ("late", "again", "asked"):
-        server("POST", "/v1/models/m/predict", question(id, text=f"{id} secret"))
-    server("POST", "/v1/models/m/predict", question("labelled"))
-    server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"})
+    """Unless it was erased: its id stays used."""
+    ask = asking(local(limits=Limits(keep_predictions=60.0)))
+    for id in ("late", "again", "asked", "gone"):
+        ask("POST", "/predict", question(id, text=f"{id} secret"))
+    ask("POST", "/predict", question("labelled"))
+    ask("POST", "/labels", {"id": "labelled", "label": "ham"})
+    assert ask("DELETE", "/examples/gone").status_code == 200
     moved[0] = 61_000
-    assert kind_of(server("POST", "/v1/models/m/labels", {"id": "late", "label": "ham"})) == "expired"
-    answer = server("POST", "/v1/models/m/learn", row("again", text="again secret"))
-    assert answer.status_code == 200
-    assert server("POST", "/v1/models/m/predict", question("asked", other=1)).status_code == 200
-    assert server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"}).status_code == 200
-    assert [one["id"] for one in lines_of(server("GET", "/v1/models/m/examples"))] == ["labelled", "again"]
-    assert "late" not in [one["id"] for one in server("GET", "/v1/models/m/queue").json()["rows"]]
-
-
-def test_an_erased_prediction_does_not_expire_as_others_do(local, moved):
-    """Its id stays used."""
-    server = local(limits=Limits(keep_predictions=60.0))
-    server("PUT", "/v1/models/m", {})
-    server("POST", "/v1/models/m/predict", question("gone", a=1))
-    assert server("DELETE", "/v1/models/m/examples/gone").status_code == 200
-    moved[0] = 61_000
-    assert kind_of(server("POST", "/v1/models/m/learn", row("gone", a=1))) == "other-content"
-    answer = server("POST", "/v1/models/m/labels", {"id": "gone", "label": "ham"})
+    assert kind_of(ask("POST", "/labels", {"id": "late", "label": "ham"})) == "expired"
+    assert ask("POST", "/learn", row("again", text="again secret")).status_code == 200
+    assert ask("POST", "/predict", question("asked", other=1)).status_code == 200
+    assert ask("POST", "/labels", {"id": "labelled", "label": "ham"}).status_code == 200
+    assert kind_of(ask("POST", "/learn", row("gone", text="gone secret"))) == "other-content"
+    answer = ask("POST", "/labels", {"id": "gone", "label": "ham"})
     assert kind_of(answer) == "expired" and "was erased" in answer.json()["detail"]
+    assert [one["id"] for one in lines_of(ask("GET", "/examples"))] == ["labelled", "again"]
+    assert "late" not in [one["id"] for one in ask("GET", "/queue").json()["rows"]]
 
 
 def test_predictions_are_kept_for_seconds(local, moved):
     limits = Limits(keep_predictions=60.0)
     server = local(limits=limits)
-    server("PUT", "/v1/models/m", {})
-    server("POST", "/v1/models/m/predict", question("early"))
+    asking(server)("POST", "/predict", question("early"))
     moved[0] = 30_000
     server.stop()
     server = local(limits=limits)  # which looks at once for what has expired
-    server("POST", "/v1/models/m/predict", question("late"))
-    assert server("POST", "/v1/models/m/labels", {"id": "early", "label": "ham"}).status_code == 200
+    server("POST", "/v1/models/spam/predict", question("late"))
+    assert server("POST", "/v1/models/spam/labels", {"id": "early", "label": "ham"}).status_code == 200
