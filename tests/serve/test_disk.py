@@ -1,9 +1,8 @@
 """Power that fails and disks that fail or are full: what was acknowledged is there, and nothing else is promised."""
 
 import random
-import subprocess
-import sys
 import time
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 
 import apsw
@@ -22,9 +21,9 @@ from confidently.serve.problems import Problem
 from confidently.serve.waiting import Limits
 from confidently.serve.work import answers, checking, listing, models, teaching
 from confidently.serve.work.erasing import erase as erase_row
-from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
+from tests.serve.disk import BASE, CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
-from tests.serve.running import blocked, not_served, wait_until
+from tests.serve.running import blocked, kind_of, not_served, threaded, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -269,48 +268,24 @@ def test_a_full_disk_at_every_write(tmp_path, stride):
         assert stored_ids(folder) == acknowledged
 
 
-FAILING_SERVER = """
-import sys, apsw
-from confidently.serve.server import Server
-from tests.serve.disk import FailingDisk
-
-class Later(FailingDisk):
-    def called(self, what, path, *details):
-        if begun:
-            super().called(what, path, *details)
-
-begun = []
-disk = Later("later", "sync", 3, 10**9)
-apsw.set_default_vfs("later")
-def tell(server):
-    begun.append(server)
-    print(server.address, flush=True)
-sys.exit(Server(sys.argv[1], port=0, say=lambda line: print(line, file=sys.stderr)).run(tell))
-"""
-
-
-@pytest.mark.long("a process")
 def test_an_error_of_the_disk_ends_the_server_with_status_1(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", FAILING_SERVER, str(tmp_path / "served")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    address, acknowledged = process.stdout.readline().strip(), 0
-    with httpx.Client(base_url=address, trust_env=False) as client:
+    with ExitStack() as stack:
+        disk = stack.enter_context(FailingDisk("later", "sync"))
+        stack.callback(apsw.set_default_vfs, BASE)
+        apsw.set_default_vfs("later")
+        server = stack.enter_context(threaded(tmp_path / "served"))
+        client = stack.enter_context(server.client())
         assert client.put("/v1/models/spam", json={}).status_code == 201
-        for k in range(10):
-            try:
-                row = {"id": f"row-{k}", "features": {"a": 1}, "label": "x"}
-                answer = client.post("/v1/models/spam/learn", json=row)
-            except httpx.TransportError:
-                break
-            if answer.status_code != 200:
-                assert answer.status_code == 503 and answer.json()["type"] == "urn:confidently:log-failed"
-                break
-            acknowledged += 1
-    _, told = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert "stopped: the log cannot be written" in told
+        disk.first, disk.times, disk.seen = 3, 10**9, 0
+        row, statuses = {"features": {"a": 1}, "label": "x"}, [200]
+        with suppress(httpx.TransportError):
+            while statuses[-1] == 200:
+                answer = client.post("/v1/models/spam/learn", json=row | {"id": f"row-{len(statuses) - 1}"})
+                statuses.append(answer.status_code)
+            assert (answer.status_code, kind_of(answer)) == (503, "log-failed")
+        server.thread.join(60)
+        assert server.status == 1 and any("stopped: the log cannot be written" in line for line in server.told)
+    acknowledged = statuses[1:].count(200)
     assert stored_ids(tmp_path / "served")[:acknowledged] == [f"row-{k}" for k in range(acknowledged)]
     assert 0 < acknowledged < 10
 

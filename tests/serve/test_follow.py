@@ -6,14 +6,12 @@ import threading
 
 import pytest
 
-from confidently.serve.engine.engine import Engine
-from confidently.serve.model.settings import ModelSettings, Reading
+from confidently.serve.model.settings import Reading
 from confidently.serve.problems import Problem
 from confidently.serve.sources.follow import Follower, sources_of
 from confidently.serve.sources.source import FileSource
 from confidently.serve.waiting import Limits
 from confidently.serve.work.listing import export
-from confidently.serve.work.models import create
 from tests.serve.running import COMMAND, wait_until
 
 kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
@@ -26,11 +24,8 @@ def line(k):
 class Following:
     """An engine with a model that follows a file."""
 
-    def __init__(self, folder, settings=ModelSettings(), limits=None):  # noqa: B008 (it cannot change)
-        self.path, self.said, self.followers = folder / "rows.jsonl", [], []
-        self.engine = Engine(folder / "served", limits)
-        self.engine.start()
-        self.ask(create(self.engine, "m", settings))
+    def __init__(self, folder, engine):
+        self.path, self.said, self.followers, self.engine = folder / "rows.jsonl", [], [], engine
 
     def ask(self, request):
         return self.engine.submit(request.blocking()).answer()
@@ -59,13 +54,14 @@ class Following:
 
 
 @pytest.fixture
-def following(tmp_path):
+def following(engines, tmp_path):
     """Makes models that follow the file rows.jsonl."""
     made = []
 
     def make(name="", **options):
         (tmp_path / name).mkdir(exist_ok=True)
-        made.append(Following(tmp_path / name, **options))
+        engine, _ = engines(f"{name}/served" if name else "served", **options)
+        made.append(Following(tmp_path / name, engine))
         return made[-1]
 
     yield make
@@ -121,7 +117,7 @@ def test_rows_that_are_left_out_are_told_with_their_places_and_counted(following
     bad = [*LEFT_OUT] * 3
     content = b"".join(b"%s\n%s\n\n" % (line(k).encode(), one) for k, one in enumerate(bad))
     for first in (0, 5, 8):  # so that each is among those that are told
-        one = following(str(first), settings=ModelSettings(reading=Reading(drop=["d"])))
+        one = following(str(first), reading=Reading(drop=["d"]))
         one.path.write_bytes(b"".join(content.splitlines(keepends=True)[3 * first :]))
         follower = one.begin(FileSource(one.path))
         wait_until(lambda: follower.refused == len(bad) - first)  # noqa: B023
@@ -182,7 +178,7 @@ def test_rows_that_find_no_room_are_sent_again(following):
 
 
 @pytest.mark.long("a process")
-def test_a_pipe_teaches_a_server(tmp_path):
+def test_a_pipe_teaches_a_server(following, tmp_path):
     command = [*COMMAND, str(tmp_path / "served"), "--port", "0", "--follow", "-", "--into", "m"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert "confidently serves" in server.stdout.readline()
@@ -191,7 +187,7 @@ def test_a_pipe_teaches_a_server(tmp_path):
         threading.Event().wait(1.0)
         server.terminate()
         assert server.wait(60) == 0
-    assert Following(tmp_path).wait(50) == list(range(50))
+    assert following().wait(50) == list(range(50))
 
 
 @pytest.fixture
