@@ -171,6 +171,11 @@ class Promises(RuleBasedStateMachine):
         self.log.versions[number] = Version(self.tried, "shadow", self.log.last)
         self.settle()
 
+    @rule()
+    def same_settings(self):
+        """Those that answer, as they were put, whatever edits have made of their classes."""
+        self.ask("PUT", "", self.log.versions[self.log.live].settings)
+
     def settings(self):
         return [one.settings for one in self.log.versions.values() if one.state != "retired"]
 

@@ -62,7 +62,8 @@ def test_a_damaged_snapshot_falls_back_to_the_one_before_and_then_to_the_log(
     file = server("GET", f"{MODEL}/file").content
     server.stop()
     folder = next((tmp_path / "served" / "models").glob("*/*"))
-    for path in snapshots.snapshots(folder)[:2]:
+    newest, before = snapshots.snapshots(folder)
+    for path in (newest, before):
         content = path.read_bytes()
         flipped = content[:400] + bytes([content[400] ^ 1]) + content[401:]
         path.write_bytes({"cut": content[:-20], "a bit": flipped, "nothing left": b""}[damage])
