@@ -13,6 +13,11 @@ from tests.serve.running import as_lines
 
 WORDS = ["win", "meet", "cash", "noon", "free", "tea"]
 RARE = [f"w{k}" for k in range(300)]
+FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
+    "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "view": "none",
+    "reading": {"normalize": "none"},
+}  # fmt: skip
+FAR_OPTIONS = ("--rule=iellip", "--gamma=1e60", "--no-intercept", "--view=none", "--normalize=none")
 KINDS = ("numbers", "text", "categories", "mixed", "late")
 KINDS_OF_NUMBERS = ("numbers", "words", "mixed", "late", "prices", "wide")
 

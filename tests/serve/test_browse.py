@@ -8,8 +8,9 @@ import pytest
 
 from confidently.serve.log import browse
 from tests.serve.conftest import Local
+from tests.serve.rows import FAR
 from tests.serve.running import post_lines, teach
-from tests.serve.test_set_aside import FAR, TINY
+from tests.serve.test_set_aside import TINY
 
 MODEL = "/v1/models/m"
 

@@ -645,3 +645,57 @@ def test_the_limits_of_the_documentation_are_those_of_the_server():
     for name, value in told.items():
         [line] = [line for line in lines if line.startswith(name)]
         assert line.split("|")[2].strip() == value
+
+
+# --- the Host of requests, and faults --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory):
+    with threaded(tmp_path_factory.mktemp("hosts") / "served") as found:
+        with found.client() as client:
+            assert client.put(FIRST, json={}).status_code == 201
+        yield found
+
+
+def answer_to(server, *lines):
+    return answers_to(server, "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"), 1 << 20)
+
+
+HOSTS = {
+    "none": [], "two": ["Host: a", "Host: b"], "two alike": ["Host: a", "host: a"], "two words": ["Host: a b"],
+    "an address": ["Host: http://a/"], "a control character": ["Host: a\x01"], "a list": ["Host: a/, b"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", HOSTS.values(), ids=HOSTS)
+def test_a_request_has_one_host(hosts, given):
+    """RFC 9112, 3.2: otherwise a proxy and the server may each take another host for the one that is meant."""
+    assert problem_in(answer_to(hosts, "GET /livez HTTP/1.1", *given)) == "invalid-http"
+    accepted = answer_to(hosts, "GET /livez HTTP/1.0", *given).startswith(b"HTTP/1.1 200 ")
+    assert accepted == (not given)
+
+
+@pytest.mark.parametrize("host", ["", "localhost:80", "[::1]:8642", "a_b.example", "x ", "%C3%A9.example"])
+def test_hosts_of_any_name_are_served(hosts, host):
+    assert answer_to(hosts, "GET /livez HTTP/1.1", f"Host: {host}").startswith(b"HTTP/1.1 200 ")
+
+
+def test_what_follows_a_request_without_a_host_is_not_answered(hosts):
+    good = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answers = answers_to(hosts, good + b"GET /livez HTTP/1.1\r\n\r\n" + good, 1 << 20)
+    assert [answers.count(status) for status in (b"HTTP/1.1 200 ", b"HTTP/1.1 400 ")] == [1, 1]
+
+
+def test_a_connection_lives_on_after_a_fault_of_the_server(hosts, caplog):
+    """Also where the body was not read; the fault is in the log of the process."""
+    hosts.server.engine.find("m").live.metrics = None  # which nobody needs until rows come
+    with connected(hosts) as one:
+        for path, status in ((f"{FIRST}/metrics", 500), ("/livez", 200), (f"{FIRST}/metrics", 500), ("/livez", 200)):
+            one.sendall(request_of(path, {"unread": 1}, "GET"))
+            answer = answer_from(one)
+            assert answer.startswith(b"HTTP/1.1 %d " % status) and b"connection: close" not in answer
+            assert status == 200 or problem_in(answer) == "internal"
+            assert b"Traceback" not in answer and b".py" not in answer, "a fault tells nothing of the server"
+    faults = [record for record in caplog.records if record.exc_info]
+    assert len(faults) == 2 and "AttributeError" in caplog.text

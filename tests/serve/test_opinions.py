@@ -248,6 +248,8 @@ def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(with_mod
     give(server, "q-0", "spm", "ann")
     wait_until(lambda: len(exported(server)) == 3 and server("GET", FIRST).json()["rows"] == 3)
     assert server("POST", f"{FIRST}/edits?wait=live", {"from": "spm", "to": "spam"}).status_code < 300
+    [row] = server("GET", f"{FIRST}/rows?label=spam").json()["rows"]
+    assert (row["id"], row["label"], row["logged"]) == ("q-0", "spam", "spm")
     give(server, "q-0", "spam", "bob", second=True)
     assert (agreement(server)["people"]["rows"], agreement(server)["people"]["same"]) == (1, 1)
 

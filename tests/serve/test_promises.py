@@ -26,10 +26,10 @@ from confidently.serve import offline
 from confidently.serve.work.versions import MAX_LISTED
 from tests.serve.conftest import Local
 from tests.serve.log_model import Edit, LogModel, Version
-from tests.serve.rows import made, numbered, rewarded, trained
+from tests.serve.rows import FAR, FAR_OPTIONS, made, numbered, rewarded, trained
 from tests.serve.running import NDJSON, as_lines, kind_of, lines_of, teach, wait_until
 from tests.serve.test_merging import as_merged, contribution
-from tests.serve.test_set_aside import FAR, FAR_OPTIONS, TINY
+from tests.serve.test_set_aside import TINY
 
 MODEL = "/v1/models/m"
 OPEN, SCW = {"view": "none"}, {"view": "none", "rule": "scw1"}

@@ -14,9 +14,9 @@ from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import REGRESSION_RULES, RULES
 from confidently.serve.model.learning import Example
-from confidently.serve.model.served import ServedModel
+from confidently.serve.model.served import ROWS_FOR_PRODUCTS, ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading
-from tests.serve.rows import KINDS, KINDS_OF_NUMBERS, examples, made, numbered, trained
+from tests.serve.rows import FAR, FAR_OPTIONS, KINDS, KINDS_OF_NUMBERS, examples, made, numbered, trained
 from tests.serve.same_bytes import QUESTIONS, check_same_bytes, learn_in_pieces, saved
 
 NUMBERS, RIDGE = {"task": "numbers"}, ("--regression", "--rule", "ridge")
@@ -232,15 +232,38 @@ def test_same_bytes_after_snapshots_beyond_the_rows_that_decide(tmp_path, name):
     assert saved(model, tmp_path) == expected
 
 
+@pytest.mark.long("a stack of 1,100 rows")
+def test_a_stack_that_learns_row_by_row_is_that_of_train(tmp_path):
+    """Beyond the rows that decide, its members with dense covariances continue their blocks, too."""
+    rows = made(1100, "numbers", seed=2)
+    model, given = ServedModel(ModelSettings(auto=True)), examples(rows)
+    model.learn(given[:990])
+    for one in given[990:]:
+        model.learn([one])
+    assert any(member.by_products for member in model.stream.learner.members if hasattr(member, "by_products"))
+    model.model().save(tmp_path / "served.cw")
+    assert (tmp_path / "served.cw").read_bytes() == trained(tmp_path, rows, "--auto")
+
+
+@pytest.mark.parametrize(("d", "least"), [(10, 1), (120, ROWS_FOR_PRODUCTS)])
+def test_rows_of_products_wait_for_others(d, least):
+    """Only where they are learned by products: a matrix of few columns learns row by row."""
+    model = ServedModel(ModelSettings(covariance="full", view="none"))
+    rows = [({f"f{j}": (j + k) % 7 for j in range(d)}, "ab"[k % 2]) for k in range(20)]
+    model.learn(examples(rows))
+    assert model.least_rows == least
+
+
 # --- rows that are set aside -----------------------------------------------------------------------------------------
 
 
-FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
-    "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "view": "none",
-    "reading": Reading(normalize="none"),
-}  # fmt: skip
-FAR_OPTIONS = ("--rule", "iellip", "--gamma", "1e60", "--no-intercept", "--normalize", "none", "--view", "none")
 TINY = '"tiny":1e-90'
+
+
+def settings_far(covariance):
+    return ModelSettings(**FAR | {"reading": Reading(**FAR["reading"])}, covariance=covariance)
+
+
 UNREADABLE = [
     b'{"label":"ham","a":1e300}', b'{"label":"ham","a":[1,2', b'{"a":1}', b'{"label":"ham","subject":"\xff"}', b"\xff",
 ]  # fmt: skip
@@ -255,7 +278,7 @@ def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, covariance, wider, n)
     Rows of weight 0, which the learner does not count, are learned once, too.
     """
     options = [*FAR_OPTIONS, *([] if covariance == "diag" else ["--covariance", covariance])]
-    settings, chance = ModelSettings(**FAR, covariance=covariance), random.Random(f"{covariance} {n}")
+    settings, chance = settings_far(covariance), random.Random(f"{covariance} {n}")
     rows = made(n, "numbers", seed=n)
     rows = [(features, "spam" if label == "spam" or k == 0 else "ham") for k, (features, label) in enumerate(rows)]
     rows = [(features | {f"f{j}": chance.gauss(0, 1) for j in range(wider)}, label) for features, label in rows]

@@ -13,12 +13,12 @@ from confidently.serve.model.settings import ModelSettings
 from confidently.serve.problems import Problem
 from tests.serve.rows import examples, made, trained
 from tests.serve.same_bytes import saved
-from tests.serve.test_same_bytes import FAR, TINY
+from tests.serve.test_same_bytes import TINY, settings_far
 
 
 def test_each_row_of_a_block_is_set_aside_for_its_own_reason():
     """A row that cannot be read ends the reading of a block before anything of it is learned."""
-    settings = ModelSettings(**FAR, covariance="full")
+    settings = settings_far("full")
     given = examples([(features, "spam" if label == "spam" else "ham") for features, label in made(40, "numbers")])
     given.insert(20, Example(f'{{"label":"spam",{TINY}}}'.encode(), 1.0, 1000))
     given.insert(30, Example(b'{"label":"ham","a":[1,2', 1.0, 1001))

@@ -15,15 +15,10 @@ from confidently.serve.log.events import Event
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
 from confidently.serve.work import checking, teaching
-from tests.serve.rows import made
+from tests.serve.rows import FAR, FAR_OPTIONS, made
 from tests.serve.running import kind_of, lines_of, post_lines, teach, wait_until
 
 MODEL = "/v1/models/m"
-FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
-    "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "view": "none",
-    "reading": {"normalize": "none"},
-}  # fmt: skip
-FAR_OPTIONS = ("--rule=iellip", "--gamma=1e60", "--no-intercept", "--view=none", "--normalize=none")
 TINY = {"features": {"tiny": 1e-90}, "label": "odd"}
 LABELS = {
     "scalars": lambda chance: chance.choice("abc"),
