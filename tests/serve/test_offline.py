@@ -16,6 +16,7 @@ from tests.serve.rows import made
 from tests.serve.running import teach
 
 MODEL = "/v1/models/m"
+WEIGHTS = [{3: 2.0, 5: 0.0}.get(k % 7, 1.0) for k in range(60)]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def made_once(tmp_path_factory):
     server = Local(tmp_path_factory.mktemp("offline") / "served")
     server("PUT", MODEL, {"view": "none"})
     for k, (features, label) in enumerate(made(60)):
-        body = {"features": features, "label": label, "weight": 2.0 if k % 7 == 3 else 1.0}
+        body = {"features": features, "label": label, "weight": WEIGHTS[k]}
         assert server("POST", f"{MODEL}/learn?wait=learned", body).status_code == 200
         if k == 30:
             server("POST", "/v1/snapshot")
@@ -88,9 +89,8 @@ def test_exported_rows_train_the_same_model(folder, local, tmp_path, ok):
     model.source["weight"] = None  # the server keeps weights beside the columns
     model.save(target)
     assert file_of(local, folder) == target.read_bytes()
-    weights = [2.0 if k % 7 == 3 else 1.0 for k in range(60)]
     exported = [json.loads(line) for line in rows.read_text().splitlines()]
-    assert [row.pop("sample_weight", 1.0) for row in exported] == weights
+    assert [row.pop("sample_weight", 1.0) for row in exported] == WEIGHTS
     assert exported == [{"label": label} | features for features, label in made(60)]
     with pytest.raises(LogError, match=r"has no model 'x'; there are: m"):
         list(offline.export(folder, "x"))
