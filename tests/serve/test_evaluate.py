@@ -14,8 +14,7 @@ from tests.serve.test_decisions import SHOP, decided, refused, rewarded, teach
 
 @pytest.fixture
 def shop(with_model):
-    one = with_model({"task": "decisions", "policy": {"least_share": 0.3}}, name=SHOP)
-    return one
+    return with_model({"task": "decisions", "policy": {"least_share": 0.3}}, name=SHOP)
 
 
 def evaluated(one, *policies, **more):
