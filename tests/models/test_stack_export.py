@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import random_array
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.data import open_stream
@@ -98,12 +99,17 @@ OTHERS = [
 ]  # fmt: skip
 
 
+def words():
+    X = random_array((400, 3000), density=0.01, random_state=np.random.default_rng(0), format="csr")
+    return X, X @ np.random.default_rng(1).normal(size=3000) + 5.0
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("numbers", [1, 3])
 @pytest.mark.parametrize("rows", ["table", "words", "other rules"])
 def test_a_graph_predicts_what_the_regressor_does(rows, numbers, dtype):
-    X, y = regressions.data("words" if rows == "words" else "table")
+    X, y = words() if rows == "words" else regressions.friedman()
     Y = np.abs(regressions.several(X.toarray() if rows == "words" else X, y)[:, :numbers])
     n = X.shape[0] * 3 // 4
     model = AutoRegressor(OTHERS if rows == "other rules" else "auto").fit(X[:n], Y[:n])
