@@ -102,7 +102,10 @@ def test_bad_targets(kind, case):
 
 
 BAD_LABELS = {
-    "never announced": ({"y": [0, 1, 2, 1]}, r"y has unknown classes: 2; known are 0, 1"),
+    "not announced": (
+        {"y": [0, 1, 2, 1], "classes": [0, 1]}, r"y has classes that are not in classes=: 2; there are 0, 1; pass all",
+    ),
+    "of another kind": ({"y": ["a", "b", "a", "b"]}, "classes mix strings and numbers: 'a', 'b' and 0, 1"),
     "indicator instead of classes": ({"y": np.eye(4, dtype=int)}, "one class per row"),
     "too few": ({"y": [0, 1, 1]}, "inconsistent numbers of samples"),
     "nan": ({"y": [0, 1, np.nan, 1]}, "NaN"), "measurements": ({"y": [0.1, 0.7, 0.3, 1.5]}, "Unknown label type"),

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_classification, make_multilabel_c
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
-from confidently import AROW, CELLIP, PA, OnlineClassifier
+from confidently import AROW, CELLIP, MIRA, PA, AutoClassifier, OnlineClassifier
 from confidently.covariances.table import COVARIANCES
 from confidently.tasks.calibration import posterior_probabilities, posterior_probability
 from tests.covariance_cases import OVER_WEIGHTS, serves
@@ -168,6 +168,18 @@ def test_a_third_class_leaves_the_first_two_as_they_were(covariance, multiclass)
     some = np.isin(y, [0, 1, 2, 5])
     classifier.partial_fit(X[some], y[some])
     assert classifier.score(X[some], y[some]) > 0.8
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, MIRA])
+def test_classes_need_not_be_announced(kind):
+    X, y = digits()
+    X, y = X[y < 4], y[y < 4]
+    two = y[:200] < 2
+    one, other = (kind().partial_fit(X[:200][two], y[:200][two], classes=classes) for classes in (None, [0, 1]))
+    one.partial_fit(X[200:], y[200:])
+    other.partial_fit(X[200:], y[200:], classes=[2, 3])
+    np.testing.assert_array_equal(one.classes_, [0, 1, 2, 3])
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
 def test_new_classes_of_a_multiclass_stream_start_at_the_prior():

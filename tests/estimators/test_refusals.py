@@ -54,10 +54,10 @@ REFUSED = {
         lambda: known(SETS).partial_fit(X, np.eye(4, 3, dtype=int)), "y has 3 columns of labels, the classifier knows",
     ),
     "one class announced": (
-        lambda: OnlineClassifier().partial_fit(X, 0 * Y, classes=[0]), "at least 2 classes are needed, got 0",
+        lambda: OnlineClassifier().partial_fit(X, 0 * Y, classes=[0]), r"at least 2 classes, got one class: 0; pass",
     ),
     "one class": (lambda: known(np.ones(4)), "at least 2 classes"),
-    "no classes at first": (lambda: OnlineClassifier().partial_fit(X, Y), "classes must be passed on the first call"),
+    "one class at first": (lambda: OnlineClassifier().partial_fit(X, 0 * Y), r"one class: 0; pass those of later rows"),
     "balanced parts": (lambda: OnlineClassifier(class_weight="balanced").partial_fit(X, Y, [0, 1]), "balanced"),
     "balanced streams": (
         lambda: of_stream("rows.svm", class_weight="balanced"),

@@ -99,9 +99,8 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         X, y, sample_weight, **reading
             As in :meth:`fit`.
         classes : array, optional
-            All possible classes. Required in the first call unless ``y`` is an indicator matrix. Unlike in
-            scikit-learn, later calls may add new ones, which start at the prior; ``classes_`` stays sorted, so the
-            columns of others may move.
+            All possible classes. Without them, classes are added as they appear, the first two in the first call. New
+            ones start at the prior; ``classes_`` stays sorted, so the columns of others may move.
         predicted : array of shape (n, n_classes), optional
             For labels that come late: what :meth:`predict_proba` returned for these rows when they came, with a column
             per class of ``classes_`` before this call. :meth:`predict_set` and :meth:`abstain` then learn how good
@@ -115,7 +114,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         Raises
         ------
         ValueError, TypeError
-            For invalid parameters or input, or unknown classes; the estimator is then unchanged.
+            For invalid parameters or input, or rows of other classes than ``classes``; the estimator is then unchanged.
         """
         return self._learn(X, y, sample_weight, classes, partial=True, predicted=predicted, reading=reading)
 

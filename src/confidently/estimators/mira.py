@@ -120,7 +120,7 @@ class MIRA(ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Train on more rows, in one pass and in the given order; the first call needs all possible ``classes``."""
+        """Train on more rows, in one pass and in the given order; ``classes`` names those that come later."""
         with training_of(self):
             first = not hasattr(self, "classes_")
             X, y = self._checked(X, y, reset=first)

@@ -252,7 +252,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         X, y, sample_weight, progress
             As in :meth:`fit`. X may have more columns than before: new words after the known ones.
         classes : array, optional
-            All classes. Required in the first call unless ``y`` is an indicator matrix.
+            All classes, to which later calls cannot add; by default, those of ``y`` in the first call.
 
         Returns
         -------

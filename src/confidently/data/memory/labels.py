@@ -80,29 +80,27 @@ def known_labels(y: Any, before: np.ndarray | None) -> np.ndarray:
 
 
 def known_classes(y: np.ndarray, classes: Any, before: np.ndarray | None, partial: bool) -> np.ndarray:
-    """Return all classes after rows with these, known ones first; ``before`` is ``None`` before the first rows."""
-    seen, first = distinct(y), before is None
-    if first and not partial:
-        if len(seen) < 2:
-            raise ValueError(f"y must have at least 2 classes, got one class: {seen.tolist()[0]!r}")
-        return seen
-    if first and classes is None:
-        raise ValueError("classes must be passed on the first call to partial_fit; rows of some may come later")
-    known = np.array([], dtype=seen.dtype) if before is None else before
-    if classes is not None:
-        announced = np.unique(classes)
-        if not first and (announced.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
+    """Return all classes after rows with these, known ones first; ``before`` is ``None`` before the first rows.
+
+    Without ``classes``, those of the rows are added.
+    """
+    seen = distinct(y)
+    announced = seen if classes is None else np.unique(classes)
+    known = announced if before is None else before
+    if before is not None:
+        if (announced.dtype.kind in "OUS") != (known.dtype.kind in "OUS"):
             raise ValueError(f"classes mix strings and numbers: {_listed(announced)} and {_listed(known)}")
         new = announced[~np.isin(announced, known)]
-        known = new if first else np.concatenate([known, new]) if len(new) else known
+        known = np.concatenate([known, new]) if len(new) else known
     unknown = seen[~np.isin(seen, known)]
     if len(unknown):
         raise ValueError(
-            f"y has unknown classes: {_listed(unknown)}; known are {_listed(known)}; pass new ones in "
-            "partial_fit(..., classes=...)"
+            f"y has classes that are not in classes=: {_listed(unknown)}; there are {_listed(known)}; pass all "
+            "of them, or leave classes= out"
         )
     if len(known) < 2:
-        raise ValueError(f"at least 2 classes are needed, got {_listed(known)}")
+        remedy = "; pass those of later rows in partial_fit(..., classes=...)" if partial else ""
+        raise ValueError(f"y must have at least 2 classes, got one class: {known.tolist()[0]!r}{remedy}")
     return known
 
 
