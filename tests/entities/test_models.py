@@ -289,6 +289,15 @@ def test_bad_keys_are_one_clear_error(key: Any, kind: type[Exception], message: 
         model.predict(X, key=list("abc"))
 
 
+def test_classes_need_not_be_announced() -> None:
+    X, y, key = people(400, classes=3)
+    y[:60] = np.minimum(y[:60], 1)  # in blocks, of which the first ones have one class
+    one, other = EntityModels(), EntityModels()
+    one.partial_fit(X[:60], y[:60], key=key[:60]).partial_fit(X[60:], y[60:], key=key[60:])
+    other.partial_fit(X[:60], y[:60], [0, 1], key[:60]).partial_fit(X[60:], y[60:], [0, 1, 2], key[60:])
+    np.testing.assert_array_equal(one.predict_proba(X, key=key), other.predict_proba(X, key=key))
+
+
 def test_errors_leave_the_model_as_it_was() -> None:
     X, y, key = people(400)
     model = EntityModels().fit(X[:200], y[:200], key=key[:200])
@@ -298,7 +307,7 @@ def test_errors_leave_the_model_as_it_was() -> None:
     for wrong, match in (
         ({"X": bad, "y": y[200:], "key": key[200:]}, "NaN in row 150, column 2"),
         ({"X": X[200:, :3], "y": y[200:], "key": key[200:]}, "features"),
-        ({"X": X[200:], "y": y[200:] + 7, "key": key[200:]}, "7"),
+        ({"X": X[200:], "y": y[200:] + 7, "key": key[200:], "classes": [0, 1]}, "7, 8"),
         ({"X": X[200:], "y": y[201:], "key": key[200:]}, "200 rows, y has 199"),
         ({"X": X[200:], "y": y[200:], "key": key[200:], "sample_weight": -np.ones(200)}, "sample_weight"),
         ({"X": X[200:], "y": np.ones((200, 3)), "key": key[200:]}, "labels"),

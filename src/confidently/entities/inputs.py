@@ -66,9 +66,7 @@ def without_key_in_schema(reading: Mapping[str, Any], key: str) -> Mapping[str, 
     return {**reading, "schema": replace(schema, columns=columns)}
 
 
-def checked(
-    X: Any, y: Any, weight: Any, classes: Any, first: bool, partial: bool, shared: Any
-) -> tuple[Any, Any, Any, Any]:
+def checked(X: Any, y: Any, weight: Any, classes: Any, partial: bool, shared: Any) -> tuple[Any, Any, Any, Any]:
     """Return an array, its labels or targets, weights, and all classes."""
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
     as_matrix(X, shared.dtype)
@@ -79,7 +77,7 @@ def checked(
         if is_multilabel(y):
             raise ValueError(MULTILABEL)
         y = column_or_1d(np.asarray(y), warn=True)
-        classes = distinct(y) if first and not partial else classes
+        classes = distinct(y) if classes is None else classes
     if len(y) != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]:,} rows, y has {len(y):,}; they must have as many")
     if weight is not None:

@@ -187,7 +187,7 @@ class EntityModels(EntityStreams):
         X, y, key, sample_weight, **reading
             As in :meth:`fit`.
         classes : array, optional
-            All possible classes, required in the first call; later calls may add some.
+            All possible classes. Without them, classes are added as they appear, the first two in the first call.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class EntityModels(EntityStreams):
         if rows is None and reading:
             raise ValueError(OF_ARRAYS)
         if rows is None:
-            X, y, weight, classes = checked(X, y, weight, classes, first, partial, shared)
+            X, y, weight, classes = checked(X, y, weight, classes, partial, shared)
             shared = trained_apart(shared, X.shape[0], before)
             blocks = list(blocks_of_array(shared, X, y, classes, weight, before))
         else:

@@ -194,8 +194,9 @@ def learn_rows(
     trained = _estimator(estimator, base)
     _keep_members(trained.learner_)
     if X.shape[0]:
+        closed = {"classes": trained.classes_} if base.learner.task.one_class else {}  # other ones would differ by part
         try:
-            trained.partial_fit(X, y, sample_weight=weights)
+            trained.partial_fit(X, y, sample_weight=weights, **closed)
         except (ValueError, TypeError) as error:
             return Failure(error)
     if not calibrate:
